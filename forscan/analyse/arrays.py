@@ -1,0 +1,227 @@
+"""Is an expression an array? Evidence from the source, never a guess.
+
+`lax.scan` reads a list of arrays as a pytree of xs and would slice the wrong axis,
+so a container counts as an array only where the code around shows it.
+"""
+
+from __future__ import annotations
+
+import ast
+from enum import Enum
+
+from forscan.find.context import FunctionContext
+from forscan.syntax.names import walk_all
+
+_ARRAY_ATTRIBUTES = {
+    "shape", "ndim", "dtype", "T", "mT", "at", "size", "real", "imag", "weak_type",
+}  # fmt: skip
+_ARRAY_METHODS = {
+    "astype", "reshape", "sum", "mean", "transpose", "min", "max", "dot", "ravel",
+    "flatten", "squeeze", "cumsum", "prod", "std", "var", "any", "all", "argmax",
+    "argmin", "swapaxes", "repeat", "clip", "conj", "take", "round",
+}  # fmt: skip
+_ARRAY_PREFIXES = ("jax.numpy.", "jax.lax.", "jax.nn.", "jax.random.", "jax.scipy.")
+_NO_ARRAY = {
+    "jax.numpy.meshgrid", "jax.numpy.split", "jax.numpy.array_split", "jax.numpy.shape",
+    "jax.numpy.broadcast_arrays", "jax.numpy.nonzero", "jax.numpy.where_",
+    "jax.lax.scan", "jax.lax.while_loop", "jax.lax.fori_loop", "jax.lax.cond",
+    "jax.lax.map", "jax.lax.associative_scan", "jax.lax.switch",
+    "jax.numpy.ndim", "jax.numpy.unstack",
+}  # fmt: skip
+# Functions that take a sequence of arrays: being handed to one proves nothing.
+_OF_SEQUENCES = {
+    "stack", "array", "asarray", "concatenate", "hstack", "vstack", "dstack",
+    "column_stack", "block", "unstack",
+}  # fmt: skip
+_ARRAY_TYPES = {"Array", "ndarray", "ArrayLike", "Float", "Int", "Bool", "Complex", "Key"}
+_CONTAINERS = {"list", "tuple", "dict", "set", "List", "Tuple", "Dict", "Sequence",
+               "Iterable", "Mapping", "PyTree"}  # fmt: skip
+
+
+class Evidence(Enum):
+    ARRAY = "array"
+    NUMPY = "numpy array"
+    TABLE = "Python sequence of numbers"
+    OTHER = "not an array"
+    UNKNOWN = "unknown"
+
+
+def is_array(expression: ast.expr, context: FunctionContext) -> bool:
+    return evidence(expression, context) in (Evidence.ARRAY, Evidence.NUMPY)
+
+
+def evidence(
+    expression: ast.expr, context: FunctionContext, depth: int = 4
+) -> Evidence:
+    """What the source shows about the value of an expression."""
+    if depth == 0:
+        return Evidence.UNKNOWN
+    match expression:
+        case ast.Call():
+            return _of_call(expression, context, depth)
+        case ast.BinOp(left=left, right=right):
+            sides = {evidence(left, context, depth - 1), evidence(right, context, depth - 1)}
+            if sides & {Evidence.ARRAY, Evidence.NUMPY}:
+                return Evidence.ARRAY
+            return Evidence.OTHER if Evidence.OTHER in sides else Evidence.UNKNOWN
+        case ast.UnaryOp(operand=operand):
+            return evidence(operand, context, depth - 1)
+        case ast.Subscript(value=base, slice=index):
+            return _of_subscript(base, index, context, depth)
+        case ast.Attribute(value=base, attr=attribute):
+            if attribute in ("T", "mT", "real", "imag"):
+                return evidence(base, context, depth - 1)
+            return _of_uses(expression, context)
+        case ast.Name():
+            return _of_name(expression, context, depth)
+        case ast.List() | ast.Tuple():
+            return Evidence.TABLE if _numbers(expression) else Evidence.OTHER
+        case ast.Dict() | ast.Set() | ast.ListComp() | ast.GeneratorExp() | ast.JoinedStr():
+            return Evidence.OTHER
+        case ast.Constant(value=str()):
+            return Evidence.OTHER
+    return Evidence.UNKNOWN
+
+
+def _numbers(node: ast.expr) -> bool:
+    try:
+        value = ast.literal_eval(node)
+    except (ValueError, TypeError):
+        return False
+    return _is_number_table(value)
+
+
+def _is_number_table(value: object) -> bool:
+    if isinstance(value, tuple | list):
+        return bool(value) and all(_is_number_table(v) for v in value)
+    return isinstance(value, int | float | complex)
+
+
+def _of_call(node: ast.Call, context: FunctionContext, depth: int) -> Evidence:
+    path = context.resolve(node.func)
+    if path in _NO_ARRAY:
+        return Evidence.OTHER
+    if path and path.startswith(_ARRAY_PREFIXES):
+        return Evidence.ARRAY
+    if path and path.startswith("numpy."):
+        return Evidence.NUMPY
+    if path in ("list", "tuple", "dict", "sorted", "zip", "map", "filter", "enumerate"):
+        return Evidence.OTHER
+    if isinstance(node.func, ast.Attribute):
+        if node.func.attr in ("items", "keys", "values", "split"):
+            return Evidence.OTHER
+        if node.func.attr in _ARRAY_METHODS:
+            return Evidence.ARRAY
+        if isinstance(node.func.value, ast.Subscript):
+            inner = node.func.value.value  # out.at[i].set(…)
+            if isinstance(inner, ast.Attribute) and inner.attr == "at":
+                return Evidence.ARRAY
+    return Evidence.UNKNOWN
+
+
+def _of_subscript(
+    base: ast.expr, index: ast.expr, context: FunctionContext, depth: int
+) -> Evidence:
+    if isinstance(index, ast.Tuple):
+        return Evidence.ARRAY
+    of_base = evidence(base, context, depth - 1)
+    if of_base in (Evidence.ARRAY, Evidence.NUMPY):
+        return of_base
+    if isinstance(index, ast.Slice):
+        return of_base
+    return _of_uses(ast.Subscript(base, index, ast.Load()), context)
+
+
+def _of_name(node: ast.Name, context: FunctionContext, depth: int) -> Evidence:
+    annotated = _annotation(node.id, context)
+    if annotated is not None:
+        return annotated
+    found = [evidence(v, context, depth - 1) for v in assigned_values(node.id, context)]
+    if not found and node.id not in context.locals:
+        constant = context.module.constants.get(node.id)
+        return evidence(constant, context, depth - 1) if constant else Evidence.UNKNOWN
+    known = [e for e in found if e is not Evidence.UNKNOWN]
+    if known and node.id not in context.parameters:
+        return known[0] if len(set(known)) == 1 else Evidence.UNKNOWN
+    return _of_uses(node, context)
+
+
+def assigned_values(name: str, context: FunctionContext) -> list[ast.expr]:
+    """All expressions that plain assignments give to a name in this function."""
+    found = []
+    for node in walk_all(context.node.body):
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                if isinstance(target, ast.Name) and target.id == name:
+                    found.append(node.value)
+        elif isinstance(node, ast.AnnAssign | ast.NamedExpr) and node.value:
+            if isinstance(node.target, ast.Name) and node.target.id == name:
+                found.append(node.value)
+    return found
+
+
+def _annotation(name: str, context: FunctionContext) -> Evidence | None:
+    if isinstance(context.node, ast.Module):
+        return None
+    a = context.node.args
+    for parameter in (*a.posonlyargs, *a.args, *a.kwonlyargs):
+        if parameter.arg == name and parameter.annotation is not None:
+            words = {
+                n.id if isinstance(n, ast.Name) else n.attr
+                for n in ast.walk(parameter.annotation)
+                if isinstance(n, ast.Name | ast.Attribute)
+            }
+            if words & _CONTAINERS:
+                return Evidence.OTHER
+            if words & _ARRAY_TYPES:
+                return Evidence.ARRAY
+    return None
+
+
+def _of_uses(expression: ast.expr, context: FunctionContext) -> Evidence:
+    """An array if anything in the function treats it as only arrays can be."""
+    wanted = ast.dump(expression)
+    parents = context.module.functions.parents
+    for node in walk_all(context.node.body):
+        if not isinstance(node, type(expression)) or ast.dump(node) != wanted:
+            continue
+        parent = parents.get(node)
+        found = _of_use(node, parent, context)
+        if found is not None:
+            return found
+    return Evidence.UNKNOWN
+
+
+def _of_use(
+    node: ast.AST, parent: ast.AST | None, context: FunctionContext
+) -> Evidence | None:
+    match parent:
+        case ast.Attribute(attr=attribute):
+            if attribute in _ARRAY_ATTRIBUTES | _ARRAY_METHODS:
+                return Evidence.ARRAY
+            if attribute in ("items", "keys", "values", "append", "_replace"):
+                return Evidence.OTHER
+        case ast.Subscript(value=base, slice=index) if base is node:
+            if isinstance(index, ast.Tuple):
+                return Evidence.ARRAY
+            if isinstance(index, ast.Constant | ast.JoinedStr) and isinstance(
+                getattr(index, "value", ""), str
+            ):
+                return Evidence.OTHER
+        case ast.BinOp(op=op):
+            other = parent.right if parent.left is node else parent.left
+            if isinstance(op, ast.MatMult | ast.Sub | ast.Div | ast.Pow):
+                return Evidence.ARRAY
+            if isinstance(op, ast.Mult | ast.Add) and not isinstance(
+                other, ast.List | ast.Tuple | ast.Constant
+            ):
+                return Evidence.ARRAY
+        case ast.UnaryOp(op=ast.USub()):
+            return Evidence.ARRAY
+        case ast.Call(func=function, args=arguments) if node in arguments:
+            path = context.resolve(function) or ""
+            tail = path.rsplit(".", 1)[-1]
+            if path.startswith(_ARRAY_PREFIXES) and tail not in _OF_SEQUENCES:
+                if path not in _NO_ARRAY and not path.startswith("jax.lax."):
+                    return Evidence.ARRAY
+    return None

@@ -1,0 +1,342 @@
+"""Whether a carry keeps its shape and dtype, as far as the source shows.
+
+A scan compares the types of its carry before and after the body and raises when they
+differ, so a mistake here is loud. What the source shows plainly is refused with its
+reason instead of being left to fail.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from forscan.analyse.arrays import assigned_values
+from forscan.analyse.effects import refuse
+from forscan.find.context import FunctionContext
+from forscan.model import Refusal
+from forscan.syntax.names import reads, walk_all
+
+_GROWING = {
+    "concatenate", "append", "hstack", "vstack", "kron", "tile", "repeat", "expand_dims",
+    "pad", "outer", "insert", "column_stack", "block", "resize", "atleast_2d",
+}  # fmt: skip
+_INT_TYPES = {"int", "bool", "int8", "int16", "int32", "int64", "uint8", "uint16",
+              "uint32", "uint64", "bool_"}  # fmt: skip
+_MAKERS = {"zeros", "ones", "full", "empty", "zeros_like", "ones_like", "full_like",
+           "array", "asarray"}  # fmt: skip
+_KEEPS_INT = {"where", "maximum", "minimum", "abs", "clip", "roll", "mod", "bitwise_and",
+              "bitwise_or", "bitwise_xor", "select", "sort", "cumsum", "astype"}  # fmt: skip
+
+
+class CarryTypes:
+    """Checks the carries of one loop."""
+
+    def __init__(
+        self,
+        loop: ast.For,
+        carried: tuple[str, ...],
+        collected: tuple[ast.expr, ...],
+        targets: tuple[str, ...],
+        context: FunctionContext,
+    ) -> None:
+        self.loop = loop
+        self.carried = carried
+        self.collected = collected
+        self.targets = set(targets)
+        self.context = context
+
+    def reasons(self) -> Iterator[Refusal]:
+        starts = {name: self.start(name) for name in self.carried}
+        for name in self.carried:
+            start = starts[name]
+            yield from self.growth(name)
+            if start is None:
+                continue
+            if isinstance(start, ast.Constant) and start.value is None:
+                yield refuse(
+                    "FSC404", self.loop, f"{name} is None before the loop: the carry would change from "
+                    "a pytree without leaves to an array",
+                    "Take the first iteration out of the loop, or start from an array.",
+                )  # fmt: skip
+            elif self.is_integer(start):
+                yield from self.integer(name, start)
+            elif isinstance(start, ast.Constant) and isinstance(start.value, bool):
+                yield from self.boolean(name)
+            elif self.is_number(start):
+                yield from self.number(name, starts)
+
+    # What a carry starts from, and what the body makes of it.
+
+    def start(self, name: str) -> ast.expr | None:
+        """The value that the name surely has before the loop, if it is plain."""
+        inside = set(walk_all(self.loop.body))
+        values = [v for v in assigned_values(name, self.context) if v not in inside]
+        before = [v for v in values if v.lineno <= self.loop.lineno]
+        if name in self.context.parameters and not before:
+            return None
+        value = before[-1] if before else self.from_tuple(name)
+        return value
+
+    def from_tuple(self, name: str) -> ast.expr | None:
+        """The item of `mean, var = 0.0, 1.0`."""
+        for node in walk_all(self.context.node.body):
+            if isinstance(node, ast.Assign) and node.lineno < self.loop.lineno:
+                for target in node.targets:
+                    if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
+                        if len(target.elts) == len(node.value.elts):
+                            for item, value in zip(target.elts, node.value.elts, strict=True):
+                                if isinstance(item, ast.Name) and item.id == name:
+                                    return value
+        return None
+
+    def updates(self, name: str) -> list[ast.expr]:
+        """The expressions that the body gives to a name."""
+        found: list[ast.expr] = []
+        for node in walk_all(self.loop.body):
+            if isinstance(node, ast.Assign):
+                for target in node.targets:
+                    found += _paired(target, node.value, name)
+            elif isinstance(node, ast.AugAssign):
+                if isinstance(node.target, ast.Name) and node.target.id == name:
+                    found.append(
+                        ast.copy_location(
+                            ast.BinOp(ast.Name(name, ast.Load()), node.op, node.value), node
+                        )
+                    )
+            elif isinstance(node, ast.NamedExpr) and node.target.id == name:
+                found.append(node.value)
+        return found
+
+    def is_number(self, node: ast.expr) -> bool:
+        if isinstance(node, ast.UnaryOp):
+            return self.is_number(node.operand)
+        return isinstance(node, ast.Constant) and isinstance(node.value, int | float)
+
+    def is_integer(self, node: ast.expr) -> bool:
+        """Whether an array start is strongly typed and no float."""
+        if not isinstance(node, ast.Call):
+            return False
+        path = self.context.resolve(node.func) or ""
+        if not path.startswith(("jax.numpy.", "numpy.")):
+            return False
+        tail = path.rsplit(".", 1)[-1]
+        if tail in _INT_TYPES or tail == "arange":
+            return tail != "arange" or all(
+                isinstance(a, ast.Constant) and isinstance(a.value, int) for a in node.args
+            )
+        if tail not in _MAKERS:
+            return False
+        candidates = [*node.args[1:], *(k.value for k in node.keywords if k.arg == "dtype")]
+        for candidate in candidates:
+            words = ast.unparse(candidate).rsplit(".", 1)[-1].strip("'\"")
+            if words in _INT_TYPES:
+                return True
+        return False
+
+    # The checks.
+
+    def growth(self, name: str) -> Iterator[Refusal]:
+        """Concatenating to itself, or an einsum whose labels do not come back."""
+        for update in self.updates(name):
+            for node in ast.walk(update):
+                if not isinstance(node, ast.Call) or name not in reads(node):
+                    continue
+                path = self.context.resolve(node.func) or ""
+                tail = path.rsplit(".", 1)[-1]
+                if not path.startswith(("jax.numpy.", "jax.lax.")) or self.reduced(node, update):
+                    continue
+                changes = tail in _GROWING and not _is_window(node, name)
+                if changes or (tail == "einsum" and _einsum_drifts(node, name)):
+                    yield refuse(
+                        "FSC405", node, f"{name} is made by {tail} of itself: its shape may change in each "
+                        "iteration, and a scan's carry has one shape",
+                        "Append to a list and stack it after the loop, or write into a buffer of full size.",
+                    )  # fmt: skip
+                    return
+            if _adds_axis(update, name):
+                yield refuse(
+                    "FSC405", update, f"{name} gains an axis in each iteration, and a scan's carry has one shape",
+                    "Give it its final number of axes before the loop.",
+                )  # fmt: skip
+                return
+
+    def reduced(self, call: ast.Call, update: ast.expr) -> bool:
+        """Whether the grown array is not itself the new state (an argument of a call)."""
+        parent = self.context.module.functions.parents.get(call)
+        return isinstance(parent, ast.Call | ast.keyword) and call is not update
+
+    def integer(self, name: str, start: ast.expr) -> Iterator[Refusal]:
+        for update in self.updates(name):
+            if not self.stays_integer(update, name):
+                yield refuse(
+                    "FSC406", update, f"{name} starts as integers or booleans ({ast.unparse(start)}) and may become "
+                    "floating point: a scan promotes only weakly typed starts",
+                    "Start from the dtype that the state has after one iteration.",
+                )  # fmt: skip
+                return
+
+    def stays_integer(self, node: ast.expr, name: str) -> bool:
+        match node:
+            case ast.Constant(value=value):
+                return isinstance(value, int)
+            case ast.Name(id=other):
+                if other == name or other in self.carried:
+                    return True
+                if other in self.targets and self.counts(other):
+                    return True
+                found = self.updates(other)
+                return bool(found) and all(self.stays_integer(v, name) for v in found)
+            case ast.BinOp(op=op, left=left, right=right):
+                return not isinstance(op, ast.Div) and all(
+                    self.stays_integer(side, name) for side in (left, right)
+                )
+            case ast.UnaryOp(operand=operand):
+                return self.stays_integer(operand, name)
+            case ast.Compare():
+                return True
+            case ast.Subscript(value=base):
+                return self.stays_integer(base, name)
+            case ast.Call():
+                return self.integer_call(node, name)
+        return False
+
+    def counts(self, name: str) -> bool:
+        iterable = self.loop.iter
+        return isinstance(iterable, ast.Call) and self.context.resolve(iterable.func) in (
+            "range", "enumerate", "reversed",
+        )  # fmt: skip
+
+    def integer_call(self, node: ast.Call, name: str) -> bool:
+        if isinstance(node.func, ast.Attribute):
+            base = node.func.value  # buffer.at[i].set(v) keeps the buffer's dtype
+            if isinstance(base, ast.Subscript) and isinstance(base.value, ast.Attribute):
+                if base.value.attr == "at":
+                    return self.stays_integer(base.value.value, name)
+            if node.func.attr == "astype" and node.args:
+                return ast.unparse(node.args[0]).rsplit(".", 1)[-1] in {*_INT_TYPES, "dtype"}
+        path = self.context.resolve(node.func) or ""
+        tail = path.rsplit(".", 1)[-1]
+        if tail in ("where", "select"):
+            return all(self.stays_integer(a, name) for a in node.args[1:])
+        if tail in ("argmax", "argmin", "argsort", "searchsorted", "logical_or", "logical_and",
+                    "logical_not", "isnan", "isfinite", "any", "all", "count_nonzero"):  # fmt: skip
+            return True
+        if tail in _INT_TYPES:
+            return True
+        if tail in _KEEPS_INT | {"sum", "max", "min", "dynamic_update_slice",
+                                 "dynamic_update_index_in_dim"}:  # fmt: skip
+            return all(self.stays_integer(a, name) for a in node.args[:1])
+        return False
+
+    def boolean(self, name: str) -> Iterator[Refusal]:
+        """Python False starts as a bool array: arithmetic turns it into a number."""
+        for update in self.updates(name):
+            if isinstance(update, ast.BinOp) and isinstance(
+                update.op, ast.Add | ast.Sub | ast.Mult | ast.Div
+            ):
+                yield refuse(
+                    "FSC406", update, f"{name} starts as a bool and becomes a number",
+                    "Start from 0 instead.",
+                )  # fmt: skip
+                return
+
+    def number(self, name: str, starts: dict[str, ast.expr | None]) -> Iterator[Refusal]:
+        literal = {n for n, s in starts.items() if s is not None and self.is_number(s)}
+        for update in self.updates(name):
+            names = set(reads(update))
+            others = (names & literal) - {name}
+            strong = names - literal
+            if others and not strong and not self.written_first(others, update):
+                fed = [o for o in others if any(set(reads(u)) - literal for u in self.updates(o))]
+                if fed:
+                    yield refuse(
+                        "FSC413", update, f"{name} and {', '.join(sorted(fed))} start as Python numbers and feed each "
+                        "other: a scan promotes such starts in one pass only",
+                        "Give the starts the dtype of the arrays: jnp.zeros((), x.dtype).",
+                    )  # fmt: skip
+                    return
+        yield from self.seed(name)
+
+    def written_first(self, names: set[str], update: ast.expr) -> bool:
+        """Whether the body gives the names a new value before the update reads them."""
+        first = {
+            n: min((u.lineno for u in self.updates(n)), default=update.lineno) for n in names
+        }
+        return all(line < update.lineno for line in first.values())
+
+    def seed(self, name: str) -> Iterator[Refusal]:
+        """A trajectory that starts from a number and takes in an array of unknown shape."""
+        if not any(isinstance(v, ast.Name) and v.id == name for v in self.collected):
+            return
+        local = {n for node in self.loop.body for n in _bound(node)} | self.targets
+        for update in self.updates(name):
+            for other in reads(update):
+                if other in self.context.parameters and other not in local:
+                    yield refuse(
+                        "FSC412", update, f"{name} starts as a Python number and takes in {other}, which may be an "
+                        "array: a scan promotes the dtype of such a start, never its shape",
+                        f"Start from an array of the final shape, such as jnp.zeros_like({other}).",
+                    )  # fmt: skip
+                    return
+
+
+def _bound(node: ast.stmt) -> list[str]:
+    return [
+        n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+    ]
+
+
+def _paired(target: ast.expr, value: ast.expr, name: str) -> list[ast.expr]:
+    """The part of a value that an assignment gives to a name."""
+    if isinstance(target, ast.Name):
+        return [value] if target.id == name else []
+    if isinstance(target, ast.Tuple | ast.List):
+        if isinstance(value, ast.Tuple | ast.List) and len(value.elts) == len(target.elts):
+            return [
+                found
+                for t, v in zip(target.elts, value.elts, strict=True)
+                for found in _paired(t, v, name)
+            ]
+        if name in _bound_names(target):
+            return [value]
+    return []
+
+
+def _bound_names(target: ast.expr) -> set[str]:
+    return {n.id for n in ast.walk(target) if isinstance(n, ast.Name)}
+
+
+def _is_window(call: ast.Call, name: str) -> bool:
+    """`concatenate([v[1:], new[None]])`: one leaves, one enters."""
+    parts = call.args[0] if call.args else None
+    if not isinstance(parts, ast.List | ast.Tuple):
+        return False
+    for part in parts.elts:
+        if isinstance(part, ast.Subscript) and isinstance(part.value, ast.Name):
+            if part.value.id == name and isinstance(part.slice, ast.Slice):
+                if part.slice.lower is not None or part.slice.upper is not None:
+                    return True
+    return False
+
+
+def _einsum_drifts(call: ast.Call, name: str) -> bool:
+    """Whether the labels of the state in an einsum are not those of the result."""
+    if not call.args or not isinstance(call.args[0], ast.Constant):
+        return False
+    spec = str(call.args[0].value).replace(" ", "")
+    if "->" not in spec:
+        return False
+    inputs, output = spec.split("->")
+    labels = inputs.split(",")
+    for label, argument in zip(labels, call.args[1:], strict=False):
+        if isinstance(argument, ast.Name) and argument.id == name and label != output:
+            return True
+    return False
+
+
+def _adds_axis(update: ast.expr, name: str) -> bool:
+    if not isinstance(update, ast.Subscript) or not isinstance(update.value, ast.Name):
+        return False
+    index = update.slice.elts if isinstance(update.slice, ast.Tuple) else [update.slice]
+    is_new = [isinstance(i, ast.Constant) and i.value is None for i in index]
+    return update.value.id == name and any(is_new)

@@ -1,0 +1,166 @@
+"""Are the items of an unproven iterable used as arrays only?
+
+If the iterable were a list, a scan would hand the body a list of slices. Where all
+uses of an item are arithmetic or jax functions, that raises at trace time: loud.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from forscan.find.context import FunctionContext
+from forscan.syntax.names import parameters, target_names, walk_all
+
+_LOUD = ("jax.numpy.", "jax.nn.", "jax.lax.", "jax.random.", "jax.scipy.")
+_OF_SEQUENCES = {"stack", "array", "asarray", "concatenate", "hstack", "vstack"}
+_TREES = {"jax.tree.map", "jax.tree_util.tree_map", "jax.tree_map"}
+
+
+def used_as_arrays(target: ast.expr, loop: ast.For, context: FunctionContext) -> bool:
+    """Whether every item is used, at least once, and only as an array."""
+    names = target_names(target)
+    unpacked = isinstance(target, ast.Tuple | ast.List)
+    judged = [_judge(name, loop.body, context, 3, unpacked) for name in names]
+    used = [j for j in judged if j is not None]
+    return bool(used) and all(used)
+
+
+def _judge(
+    name: str, body: list[ast.stmt] | list[ast.expr], context: FunctionContext,
+    depth: int, unpacked: bool,
+) -> bool | None:  # fmt: skip
+    """True: as an array; False: perhaps not; None: not used."""
+    verdicts = []
+    parents = context.module.functions.parents
+    for node in walk_all(body):
+        if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load):
+            verdict = _use(node, parents, context, depth, unpacked)
+            if verdict is not None:
+                verdicts.append(verdict)
+    return all(verdicts) if verdicts else None
+
+
+def _use(
+    node: ast.AST, parents: dict[ast.AST, ast.AST], context: FunctionContext,
+    depth: int, unpacked: bool,
+) -> bool | None:  # fmt: skip
+    parent = parents.get(node)
+    match parent:
+        case ast.BinOp(op=op):
+            # Unpacked weights and biases come as lists of tuples, not as one array.
+            return not (unpacked and isinstance(op, ast.MatMult))
+        case ast.Compare() | ast.UnaryOp() | ast.AugAssign():
+            return True
+        case ast.Attribute(attr=attribute):
+            return attribute in ("T", "astype", "dtype", "sum", "mean", "at", "ndim")
+        case ast.Subscript(value=base, slice=index):
+            if base is not node:
+                return True
+            if isinstance(index, ast.Constant) and isinstance(index.value, str):
+                return False
+            return isinstance(index, ast.Constant | ast.Tuple | ast.Slice | ast.Name)
+        case ast.Call(func=function, args=arguments) if node in arguments:
+            return _argument(parent, function, arguments.index(node), context, depth, unpacked)
+        case ast.keyword():
+            call = parents[parent]
+            assert isinstance(call, ast.Call)
+            path = context.resolve(call.func) or ""
+            return path.startswith(_LOUD)
+        case ast.comprehension() | ast.For():
+            return True
+        case ast.Assign(value=value) if value is node:
+            return True
+    return False
+
+
+def _argument(
+    call: ast.Call, function: ast.expr, position: int, context: FunctionContext,
+    depth: int, unpacked: bool,
+) -> bool | None:  # fmt: skip
+    path = context.resolve(function) or ""
+    if path.startswith(_LOUD):
+        return path.rsplit(".", 1)[-1] not in _OF_SEQUENCES
+    if path in ("enumerate", "zip", "sum", "len", "reversed"):
+        return True
+    if path.startswith(("jax.tree", "jax.debug")):
+        return None
+    if isinstance(function, ast.Attribute) and function.attr == "append":
+        return None
+    callee = next(iter(context.module.traced.candidates(function)), None)
+    if callee is None:
+        # `hs.append(cell(h, x))` of an unknown cell: an array in most code, and a
+        # list would reach code that we cannot see.
+        return False
+    if depth == 0:
+        return False
+    names = parameters(callee)
+    offset = 1 if names[:1] == ["self"] and isinstance(function, ast.Attribute) else 0
+    if position + offset >= len(names):
+        return False
+    body: list[ast.stmt] | list[ast.expr]
+    body = [callee.body] if isinstance(callee, ast.Lambda) else callee.body
+    place = context
+    if not isinstance(callee, ast.Lambda):
+        place = FunctionContext(context.module, callee)
+    return _judge(names[position + offset], body, place, depth - 1, unpacked)
+
+
+def is_array_expression(
+    node: ast.expr, body: list[ast.stmt], context: FunctionContext, depth: int = 4
+) -> bool:
+    """Whether a value computed in a loop body is one array (or a number), for sure."""
+    match node:
+        case ast.NamedExpr(value=value):
+            return is_array_expression(value, body, context, depth)
+        case ast.BinOp(op=op, left=left, right=right):
+            if isinstance(op, ast.Add | ast.Mult):  # also lists and tuples can do this
+                return any(_surely(s, body, context, depth) for s in (left, right))
+            return True
+        case ast.UnaryOp() | ast.Compare():
+            return True
+        case ast.Constant(value=value):
+            return isinstance(value, int | float | complex)
+    return _surely(node, body, context, depth)
+
+
+def _surely(
+    node: ast.expr, body: list[ast.stmt], context: FunctionContext, depth: int
+) -> bool:
+    from forscan.analyse.arrays import assigned_values, is_array
+
+    if depth == 0:
+        return False
+    match node:
+        case ast.BinOp() | ast.UnaryOp() | ast.Compare() | ast.Constant() | ast.NamedExpr():
+            return is_array_expression(node, body, context, depth - 1)
+        case ast.Name(id=name):
+            values = assigned_values(name, context)
+            inside = [v for v in values if any(v in ast.walk(s) for s in body)]
+            augmented = any(
+                isinstance(n, ast.AugAssign)
+                and isinstance(n.target, ast.Name)
+                and n.target.id == name
+                for n in walk_all(body)
+            )
+            if inside or augmented:
+                return all(is_array_expression(v, body, context, depth - 1) for v in inside)
+            return is_array(node, context) or _arithmetic_use(name, body)
+        case ast.Subscript(value=base):
+            return _surely(base, body, context, depth - 1)
+        case ast.Attribute(attr="shape"):
+            return False
+    return is_array(node, context)
+
+
+def _arithmetic_use(name: str, body: list[ast.stmt]) -> bool:
+    return any(
+        isinstance(n, ast.BinOp)
+        and not isinstance(n.op, ast.Add | ast.Mult)
+        and any(isinstance(s, ast.Name) and s.id == name for s in (n.left, n.right))
+        for n in walk_all(body)
+    )
+
+
+def reads_as_arrays(read: ast.Subscript, context: FunctionContext) -> bool:
+    """Whether a read `a[i]` is used as an array or a number, never as a pytree."""
+    return bool(_use(read, context.module.functions.parents, context, 2, False))

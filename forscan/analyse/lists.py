@@ -1,0 +1,174 @@
+"""Lists that a loop fills: where they come from, how they grow, how they are used."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+from forscan.find.context import FunctionContext
+from forscan.model import Refusal
+from forscan.syntax.names import walk_all
+
+
+@dataclass(frozen=True)
+class FilledList:
+    """A local list that each iteration appends to, once or several times.
+
+    Attributes:
+      name: of the list.
+      definition: the statement that makes it.
+      appends: the statements of the body that let it grow, in order.
+      values: what each of them appends.
+      fresh: whether the list is empty when the loop begins.
+      uses: reads of the list behind the loop.
+    """
+
+    name: str
+    definition: ast.Assign
+    appends: tuple[ast.stmt, ...]
+    values: tuple[ast.expr, ...]
+    fresh: bool
+    uses: tuple[ast.Name, ...]
+
+
+def appended(statement: ast.stmt) -> tuple[str, ast.expr] | None:
+    """The list and the value of `out.append(v)`, `out += [v]`, `out = out + [v]`."""
+    match statement:
+        case ast.Expr(
+            value=ast.Call(
+                func=ast.Attribute(value=ast.Name(id=name), attr="append"),
+                args=[value],
+                keywords=[],
+            )
+        ) if not isinstance(value, ast.Starred):
+            return name, value
+        case ast.AugAssign(
+            target=ast.Name(id=name), op=ast.Add(), value=ast.List(elts=[value])
+        ) if not isinstance(value, ast.Starred):
+            return name, value
+        case ast.Assign(
+            targets=[ast.Name(id=name)],
+            value=ast.BinOp(
+                left=ast.Name(id=left), op=ast.Add(), right=ast.List(elts=[value])
+            ),
+        ) if name == left and not isinstance(value, ast.Starred):
+            return name, value
+    return None
+
+
+def find_lists(
+    loop: ast.For, context: FunctionContext
+) -> tuple[list[FilledList], list[Refusal]]:
+    """The lists that the loop fills, and what is wrong with the others."""
+    growth: dict[str, list[tuple[ast.stmt, ast.expr]]] = {}
+    for statement in loop.body:
+        found = appended(statement)
+        if found:
+            growth.setdefault(found[0], []).append((statement, found[1]))
+    lists: list[FilledList] = []
+    refusals: list[Refusal] = []
+    for name, steps in growth.items():
+        definition = _definition(name, loop, context)
+        if definition is None:
+            continue  # not a list of ours: the effects say what that means
+        reads = _other_mentions(name, loop, [s for s, _ in steps])
+        if reads:
+            node = reads[0]
+            refusals.append(
+                Refusal(
+                    "FSC407",
+                    f"the list {name} is filled by the loop and read in it as well; the "
+                    "outputs of a scan exist only after the last iteration",
+                    "Keep what the next iteration needs in a name of its own.",
+                    node.lineno,
+                    node.col_offset + 1,
+                )
+            )
+        lists.append(_filled(name, definition, steps, loop, context))
+    return lists, refusals
+
+
+def _filled(
+    name: str, definition: ast.Assign, steps: list[tuple[ast.stmt, ast.expr]],
+    loop: ast.For, context: FunctionContext,
+) -> FilledList:  # fmt: skip
+    block = block_of(loop, context)
+    start = block.index(definition)
+    between = block[start + 1 : block.index(loop)]
+    empty = isinstance(definition.value, ast.List) and not definition.value.elts
+    touched = any(_mentions(s, name) for s in between)
+    inside = set(ast.walk(loop)) | set(ast.walk(definition))
+    uses = [
+        n
+        for n in walk_all(context.node.body)
+        if isinstance(n, ast.Name) and n.id == name and n not in inside
+    ]
+    uses.sort(key=lambda n: (n.lineno, n.col_offset))
+    return FilledList(
+        name,
+        definition,
+        tuple(s for s, _ in steps),
+        tuple(v for _, v in steps),
+        empty and not touched and len(definition.targets) == 1,
+        tuple(uses),
+    )
+
+
+def block_of(node: ast.stmt, context: FunctionContext) -> list[ast.stmt]:
+    """The suite that holds a statement."""
+    parent = context.parent(node)
+    for field in ("body", "orelse", "finalbody"):
+        block = getattr(parent, field, None)
+        if isinstance(block, list) and node in block:
+            return block
+    raise LookupError("the statement is in no suite")
+
+
+def _definition(
+    name: str, loop: ast.For, context: FunctionContext
+) -> ast.Assign | None:
+    """The last assignment of a list display to the name in the loop's own suite."""
+    block = block_of(loop, context)
+    for statement in reversed(block[: block.index(loop)]):
+        if isinstance(statement, ast.Assign) and any(
+            isinstance(t, ast.Name) and t.id == name for t in statement.targets
+        ):
+            return statement if _is_list(statement.value) else None
+        rebound = any(
+            isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store)
+            for n in ast.walk(statement)
+        )
+        if rebound and appended(statement) is None:
+            return None
+    return None
+
+
+def _is_list(value: ast.expr) -> bool:
+    match value:
+        case ast.List() | ast.ListComp():
+            return True
+        case ast.Call(func=ast.Name(id="list"), args=[]):
+            return True
+        case ast.BinOp(left=ast.List(), op=ast.Mult()):
+            return True
+    return False
+
+
+def _mentions(node: ast.AST, name: str) -> bool:
+    return any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(node))
+
+
+def _other_mentions(
+    name: str, loop: ast.For, growth: list[ast.stmt]
+) -> list[ast.Name]:
+    allowed: set[ast.AST] = set()
+    for statement in growth:
+        found = appended(statement)
+        assert found is not None
+        inside_value = set(ast.walk(found[1]))
+        allowed |= {n for n in ast.walk(statement) if n not in inside_value}
+    return [
+        n
+        for n in walk_all([loop.iter, *loop.body])
+        if isinstance(n, ast.Name) and n.id == name and n not in allowed
+    ]

@@ -1,0 +1,73 @@
+"""The state of a `for`: what is carried, what is only last, what is local.
+
+Carry = modified in the body and (live at the head of an iteration, or live behind
+the loop and bound before it). A name that every iteration binds first and that only
+the code behind the loop reads has no start: it is a last value.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+from forscan.find.context import FunctionContext
+from forscan.syntax.names import binds, target_names
+
+
+@dataclass(frozen=True)
+class State:
+    """The names that a loop binds, each in one class, in order of first binding.
+
+    Attributes:
+      carried: read by the next iteration, or kept as a bound start may survive.
+      last: bound by every iteration before it is read; needed behind the loop only.
+      unbound: read by an iteration or behind the loop without being surely bound.
+      local: of no interest outside one iteration.
+      targets: names of the loop's target.
+      targets_after: targets that are read behind the loop.
+      bound_before: names surely bound before the loop.
+    """
+
+    carried: tuple[str, ...]
+    last: tuple[str, ...]
+    unbound: tuple[str, ...]
+    local: tuple[str, ...]
+    targets: tuple[str, ...]
+    targets_after: tuple[str, ...]
+    bound_before: frozenset[str]
+
+
+def state_of(loop: ast.For, context: FunctionContext) -> State:
+    nodes = context.graph.loops[loop]
+    live_in = context.live[nodes.bind]
+    captured = captured_outside(loop, context)
+    live_after = context.live[nodes.after] | captured
+    bound = context.bound[nodes.iterable]
+    targets = tuple(target_names(loop.target))
+    carried, last, unbound, local = [], [], [], []
+    for name in binds(loop.body):
+        exposed = name in live_in and name not in targets
+        after = name in live_after
+        if not exposed and not after:
+            local.append(name)
+        elif name in bound and name not in targets:
+            carried.append(name)
+        elif not exposed:
+            last.append(name)
+        else:
+            unbound.append(name)
+    after_targets = tuple(t for t in targets if t in live_after and t not in last)
+    return State(
+        tuple(carried), tuple(last), tuple(unbound), tuple(local),
+        targets, after_targets, bound,
+    )  # fmt: skip
+
+
+def captured_outside(loop: ast.For, context: FunctionContext) -> frozenset[str]:
+    """Names that functions defined outside the loop may read at any time."""
+    inside = set(ast.walk(loop))
+    return frozenset(
+        name
+        for name, functions in context.captured.items()
+        if any(f not in inside for f in functions)
+    )

@@ -1,0 +1,194 @@
+"""Trip counts as texts: `n`, `x.shape[0] - 1`, and when two of them are the same."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+from forscan.find.context import FunctionContext
+from forscan.syntax.code import expression
+from forscan.syntax.names import walk_scope
+
+
+@dataclass(frozen=True)
+class Extent:
+    """An integer `base + constant`; `base` is a normal form, empty for a number."""
+
+    base: str
+    constant: int
+
+    def __add__(self, other: int) -> Extent:
+        return Extent(self.base, self.constant + other)
+
+    def text(self, spelled: str) -> str:
+        """Python for it, where `spelled` is how the file writes the base."""
+        if not self.base:
+            return str(self.constant)
+        if self.constant == 0:
+            return spelled
+        sign = "+" if self.constant > 0 else "-"
+        return f"{spelled} {sign} {abs(self.constant)}"
+
+
+def literal_int(node: ast.expr) -> int | None:
+    try:
+        value = ast.literal_eval(node)
+    except (ValueError, TypeError, SyntaxError):
+        return None
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def extent(node: ast.expr, context: FunctionContext | None, depth: int = 5) -> Extent:
+    """The normal form of an integer expression."""
+    number = literal_int(node)
+    if number is not None:
+        return Extent("", number)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
+        sign = 1 if isinstance(node.op, ast.Add) else -1
+        right = literal_int(node.right)
+        if right is not None:
+            return extent(node.left, context, depth) + sign * right
+        left = literal_int(node.left)
+        if left is not None and sign == 1:
+            return extent(node.right, context, depth) + left
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        if node.func.id == "len" and len(node.args) == 1:
+            return _length_of(node.args[0], context, depth)
+    if isinstance(node, ast.Name) and context is not None and depth:
+        value = definition(node.id, context)
+        if value is not None:
+            return extent(value, context, depth - 1)
+    return Extent(ast.unparse(node), 0)
+
+
+def _length_of(node: ast.expr, context: FunctionContext | None, depth: int) -> Extent:
+    if isinstance(node, ast.List | ast.Tuple) and not any(
+        isinstance(e, ast.Starred) for e in node.elts
+    ):
+        return Extent("", len(node.elts))
+    return leading(node, context, depth)
+
+
+def leading(
+    node: ast.expr, context: FunctionContext | None, depth: int = 5, axis: int = 0
+) -> Extent:
+    """The normal form of `node.shape[axis]`."""
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice) and axis == 0:
+        s = node.slice
+        if s.step is None and s.upper is None and s.lower is not None:
+            lower = literal_int(s.lower)
+            if lower is not None and lower >= 0:
+                return leading(node.value, context, depth) + -lower
+        if s.step is None and s.lower is None and s.upper is not None:
+            upper = literal_int(s.upper)
+            if upper is not None and upper < 0:
+                return leading(node.value, context, depth) + upper
+        if s.lower is None and s.upper is None and s.step is not None:
+            if literal_int(s.step) == -1:
+                return leading(node.value, context, depth)
+    if isinstance(node, ast.Name) and context is not None and depth:
+        value = definition(node.id, context)
+        if isinstance(value, ast.Call) and value.args:
+            path = context.resolve(value.func) or ""
+            if path.endswith("_like"):
+                return leading(value.args[0], context, depth - 1, axis)
+            if path in ("jax.numpy.zeros", "jax.numpy.ones", "jax.numpy.empty", "jax.numpy.full"):
+                return dimension(value.args[0], context, depth - 1, axis)
+    unstable = "" if stable(node, context) else "some version of "
+    return Extent(f"{unstable}{ast.unparse(node)}.shape[{axis}]", 0)
+
+
+def stable(node: ast.expr, context: FunctionContext | None) -> bool:
+    """Whether the names in an expression mean one object all through the function."""
+    if context is None:
+        return True
+    counts = binding_counts(context)
+    return all(
+        counts.get(n.id, 0) <= 1 for n in ast.walk(node) if isinstance(n, ast.Name)
+    )
+
+
+def binding_counts(context: FunctionContext) -> dict[str, int]:
+    """How often each name is bound in the function; a parameter counts once."""
+    cached: dict[str, int] | None = context.__dict__.get("_binding_counts")
+    if cached is None:
+        cached = dict.fromkeys(context.parameters, 1)
+        for node in walk_scope(context.node.body):
+            if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+                cached[node.id] = cached.get(node.id, 0) + 1
+        context.__dict__["_binding_counts"] = cached
+    return cached
+
+
+def dimension(
+    shape: ast.expr, context: FunctionContext, depth: int = 5, axis: int = 0
+) -> Extent:
+    """The normal form of one entry of a shape that is given to jnp.zeros."""
+    if isinstance(shape, ast.Tuple | ast.List):
+        if axis < len(shape.elts) and not any(
+            isinstance(e, ast.Starred) for e in shape.elts[: axis + 1]
+        ):
+            return extent(shape.elts[axis], context, depth)
+    elif isinstance(shape, ast.Attribute) and shape.attr == "shape":
+        return leading(shape.value, context, depth, axis)
+    elif axis == 0 and not isinstance(shape, ast.BinOp | ast.Name):
+        return extent(shape, context, depth)
+    elif isinstance(shape, ast.Name) and axis == 0:
+        found = extent(shape, context, depth)
+        if not found.base.endswith(".shape"):
+            return found
+    return Extent(f"({ast.unparse(shape)})[{axis}]", 0)
+
+
+def definition(name: str, context: FunctionContext) -> ast.expr | None:
+    """The value of a name that is assigned once in the function and is no parameter.
+
+    A tuple assignment from a shape gives the item: `n, d = x.shape` makes n the
+    expression `x.shape[0]`.
+    """
+    return _definitions(context).get(name)
+
+
+def _definitions(context: FunctionContext) -> dict[str, ast.expr]:
+    cached: dict[str, ast.expr] | None = context.__dict__.get("_definitions")
+    if cached is not None:
+        return cached
+    found: dict[str, ast.expr] = {}
+    count = binding_counts(context)
+    for node in walk_scope(context.node.body):
+        if isinstance(node, ast.Assign) and len(node.targets) == 1:
+            target = node.targets[0]
+            if isinstance(target, ast.Name):
+                found[target.id] = node.value
+            elif isinstance(target, ast.Tuple):
+                _from_tuple(target, node.value, found)
+    result = {
+        name: value
+        for name, value in found.items()
+        if count.get(name) == 1 and name not in context.parameters
+    }
+    if not isinstance(context.node, ast.Module):
+        for name, value in context.module.constants.items():
+            if name not in context.locals:
+                result.setdefault(name, value)
+    context.__dict__["_definitions"] = result
+    return result
+
+
+def _from_tuple(target: ast.Tuple, value: ast.expr, found: dict[str, ast.expr]) -> None:
+    for position, item in enumerate(target.elts):
+        if isinstance(item, ast.Starred):
+            return
+        if not isinstance(item, ast.Name):
+            continue
+        if isinstance(value, ast.Tuple) and len(value.elts) == len(target.elts):
+            found[item.id] = value.elts[position]
+        elif isinstance(value, ast.Attribute) and value.attr == "shape":
+            found[item.id] = ast.Subscript(value, ast.Constant(position), ast.Load())
+
+
+def add(text: str, number: int) -> str:
+    """The text of `text + number`, folded where it is a sum already."""
+    found = extent(expression(text), None)
+    plain = Extent("", found.constant + number) if not found.base else found + number
+    return plain.text(found.base)

@@ -1,0 +1,441 @@
+"""How the body uses a value that a scan turns into a tracer.
+
+In a `for` the index is a Python int and the state may be Python numbers; inside a
+scan all of them are tracers. Each use of such a name is one of the kinds below.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import IntEnum
+
+from forscan.find.context import FunctionContext
+from forscan.find.traced import Function
+from forscan.syntax.names import parameters, target_names, walk_all
+
+
+class Kind(IntEnum):
+    """In order of how much they ask of the value."""
+
+    PURE = 0  # indexing, comparing, keys of the random generator: any integer will do
+    ARITHMETIC = 1  # meets arrays as a number: must stay weakly typed
+    HAZARD = 2  # Python gives another number than int32 arithmetic
+    CONCRETE = 3  # needs the Python value
+    BRANCH = 4  # decides a Python branch
+    PASSED = 5  # goes to a function that cannot be looked into
+
+
+@dataclass(frozen=True)
+class Use:
+    """One read of the name.
+
+    Attributes:
+      node: the read.
+      kind: what it asks.
+      what: a few words for the message.
+      read: the subscript `a[…i…]` for a plain read, else None.
+      value: the largest Python-only expression around the read.
+    """
+
+    node: ast.Name
+    kind: Kind
+    what: str
+    read: ast.Subscript | None = None
+    value: ast.expr | None = None
+
+
+_SHAPE_FIRST = {
+    "zeros", "ones", "empty", "full", "eye", "identity", "tri", "arange", "linspace",
+    "iota", "broadcasted_iota", "broadcast", "logspace", "geomspace", "indices",
+}  # fmt: skip
+_SHAPE_LATER = {
+    "reshape", "broadcast_to", "tile", "repeat", "expand_dims", "squeeze", "split",
+    "swapaxes", "moveaxis", "transpose", "one_hot", "sum", "mean", "max", "min", "prod",
+    "stack", "concatenate", "take_along_axis", "cumsum", "flip", "pad", "argmax",
+    "argmin", "any", "all", "std", "var", "softmax", "log_softmax", "norm", "top_k",
+    "diff", "rot90", "resize", "array_split", "full_like_shape", "diag", "triu", "tril",
+    "matrix_power", "sort", "argsort",
+}  # fmt: skip
+_ANY_INTEGER = {
+    "fold_in", "PRNGKey", "key", "dynamic_slice", "dynamic_update_slice",
+    "dynamic_index_in_dim", "dynamic_update_index_in_dim", "dynamic_slice_in_dim",
+    "dynamic_update_slice_in_dim", "take", "one_hot",
+}  # fmt: skip
+_CONCRETE_BUILTINS = {
+    "int", "float", "bool", "complex", "str", "range", "len", "print", "round", "min", "max",
+    "divmod", "pow", "bin", "hex", "oct", "chr", "hash", "format", "repr", "isinstance",
+    "list", "tuple", "set", "sorted", "any", "all", "slice", "getattr", "type", "enumerate",
+    "iter", "next", "id", "zip", "map", "filter", "reversed",
+}  # fmt: skip
+_STATIC_KEYWORDS = {
+    "axis", "axes", "argnums", "shape", "length", "num", "ndim", "dtype", "repeats",
+    "num_classes", "k", "newshape", "axis1", "axis2", "keepdims", "precision", "unroll",
+    "total_repeat_length", "size", "side", "order", "deg", "degree", "n", "decimals",
+}  # fmt: skip
+_STATIC_ATTRIBUTES = {"shape", "ndim", "dtype", "size", "weak_type", "aval", "sharding"}
+_LARGE = 10_000
+
+
+class Uses:
+    """Classifies uses of names in a suite of one function."""
+
+    def __init__(
+        self, context: FunctionContext, body: Iterable[ast.AST], depth: int = 3
+    ) -> None:
+        self.context = context
+        self.body = list(body)
+        self.depth = depth
+        self.parents = context.module.functions.parents
+
+    def of(self, name: str, *, integer: bool) -> list[Use]:
+        """All uses of a name, and of the names computed from it in Python only.
+
+        Args:
+          name: the name.
+          integer: whether it is a Python int for sure (an index).
+        """
+        found: list[Use] = []
+        done = {name}
+        work = [name]
+        while work:
+            current = work.pop()
+            for node in walk_all(self.body):
+                if (
+                    isinstance(node, ast.Name)
+                    and node.id == current
+                    and isinstance(node.ctx, ast.Load)
+                    and not self._shadowed(node)
+                ):
+                    use = self.classify(node, integer)
+                    found.append(use)
+                    for derived in self._derived(use, done):
+                        done.add(derived)
+                        work.append(derived)
+        return sorted(found, key=lambda u: (u.node.lineno, u.node.col_offset))
+
+    def _shadowed(self, node: ast.Name) -> bool:
+        """Whether a comprehension or lambda around the read has its own such name."""
+        child: ast.AST = node
+        scope = self.parents.get(node)
+        while scope is not None and child not in self.body:
+            if isinstance(scope, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
+                own = {n for g in scope.generators for n in target_names(g.target)}
+                if node.id in own and child is not scope.generators[0]:
+                    return True
+            elif isinstance(scope, ast.Lambda | ast.FunctionDef):
+                inside = child is scope.body or child in _as_list(scope.body)
+                if inside and node.id in parameters(scope):
+                    return True
+            child, scope = scope, self.parents.get(scope)
+        return False
+
+    def _derived(self, use: Use, done: set[str]) -> list[str]:
+        """Names that get a Python-only value computed from the use."""
+        if use.value is None:
+            return []
+        parent = self.parents.get(use.value)
+        names: list[str] = []
+        if isinstance(parent, ast.Assign) and parent.value is use.value:
+            for target in parent.targets:
+                names += target_names(target)
+        elif isinstance(parent, ast.NamedExpr):
+            names = [parent.target.id]
+        elif isinstance(parent, ast.arguments):  # lambda v, k=i: …
+            names = [self._parameter_of_default(parent, use.value) or ""]
+        return [n for n in names if n and n not in done]
+
+    @staticmethod
+    def _parameter_of_default(arguments: ast.arguments, value: ast.expr) -> str | None:
+        plain = [*arguments.posonlyargs, *arguments.args]
+        with_default = plain[len(plain) - len(arguments.defaults) :]
+        for parameter, default in zip(with_default, arguments.defaults, strict=True):
+            if default is value:
+                return parameter.arg
+        for parameter, other in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
+            if other is value:
+                return parameter.arg
+        return None
+
+    def classify(self, node: ast.Name, integer: bool) -> Use:
+        """The kind of one read, found by walking up the expression around it."""
+        hazard = ""
+        value: ast.expr = node
+        python_only = integer
+        child: ast.AST = node
+        parent = self.parents.get(node)
+        while True:
+            match parent:
+                case ast.BinOp(left=left, op=op, right=right):
+                    other = right if left is child else left
+                    if python_only and _is_python(other):
+                        value = parent
+                        hazard = hazard or _overflow(op, left, right, child)
+                    elif python_only and isinstance(op, ast.Pow) and right is child:
+                        return Use(node, Kind.HAZARD, "an exponent", value=value)
+                    else:
+                        python_only = False
+                case ast.UnaryOp(op=op):
+                    if isinstance(op, ast.Not):
+                        return Use(node, Kind.BRANCH, "`not`")
+                    value = parent if python_only else value
+                case ast.Subscript(value=base, slice=index) if index is child or child is not base:
+                    return self._subscript(node, parent, value, hazard)
+                case ast.Subscript():
+                    python_only = False
+                    if integer:
+                        return Use(node, Kind.CONCRETE, "something to index")
+                case ast.Tuple() | ast.List():
+                    grand = self.parents.get(parent)
+                    if isinstance(grand, ast.Subscript) and grand.slice is parent:
+                        return self._subscript(node, grand, value, hazard)
+                    python_only = False
+                case ast.Slice():
+                    return Use(node, Kind.CONCRETE, "a bound of a slice")
+                case ast.Attribute(attr=attribute):
+                    if attribute in _STATIC_ATTRIBUTES:
+                        return Use(node, Kind.PURE, "its shape or type")
+                    if integer:
+                        return Use(node, Kind.CONCRETE, f"its attribute {attribute}")
+                    python_only = False
+                case ast.Compare(ops=ops):
+                    if any(isinstance(o, ast.Is | ast.IsNot | ast.In | ast.NotIn) for o in ops):
+                        return Use(node, Kind.BRANCH, "a test of identity or membership")
+                    if len(ops) > 1:
+                        return Use(node, Kind.BRANCH, "a chained comparison")
+                    branch = self._branch(parent)
+                    if branch:
+                        return Use(node, Kind.BRANCH, branch)
+                    return Use(node, _worst(Kind.PURE, hazard), hazard or "a comparison", value=value)
+                case ast.Call() | ast.keyword():
+                    call = parent if isinstance(parent, ast.Call) else self.parents[parent]
+                    assert isinstance(call, ast.Call)
+                    if call.func is child:
+                        if not isinstance(child, ast.Attribute):
+                            return Use(node, Kind.CONCRETE, "something to call")
+                        python_only = False
+                    else:
+                        use = self._argument(node, call, child, value, integer, python_only, hazard)
+                        if use is not None:
+                            return use
+                        python_only = False
+                case ast.FormattedValue() | ast.JoinedStr():
+                    return Use(node, Kind.CONCRETE, "text")
+                case ast.If(test=test) | ast.While(test=test) | ast.Assert(test=test) if test is child:
+                    return Use(node, Kind.BRANCH, "a test")
+                case ast.IfExp(test=test) if test is child:
+                    return Use(node, Kind.BRANCH, "a conditional expression")
+                case ast.BoolOp():
+                    return Use(node, Kind.BRANCH, "`and` or `or`")
+                case ast.comprehension():
+                    if integer or child in parent.ifs:
+                        return Use(node, Kind.CONCRETE, "a comprehension's range")
+                    python_only = False
+                case ast.Dict(keys=keys) if child in keys:
+                    return Use(node, Kind.CONCRETE, "a key of a dict")
+                case ast.For(iter=iterable) if iterable is child:
+                    if integer:
+                        return Use(node, Kind.CONCRETE, "something to iterate")
+                    return Use(node, Kind.PURE, "rows")
+                case ast.withitem():
+                    return Use(node, Kind.CONCRETE, "a context manager")
+                case ast.Starred():
+                    if integer:
+                        return Use(node, Kind.CONCRETE, "something to unpack")
+                case ast.expr():
+                    python_only = False
+                case _:
+                    kind = Kind.ARITHMETIC if integer else Kind.PURE
+                    return Use(node, _worst(kind, hazard), hazard or "a number", value=value)
+            child, parent = parent, self.parents.get(parent)
+
+    def _branch(self, node: ast.expr) -> str | None:
+        """What Python branch a comparison decides, if it does."""
+        child: ast.AST = node
+        parent = self.parents.get(node)
+        while isinstance(parent, ast.UnaryOp | ast.BinOp):
+            if isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.Not):
+                return "`not`"
+            child, parent = parent, self.parents.get(parent)
+        match parent:
+            case ast.If(test=test) | ast.While(test=test) | ast.Assert(test=test) if test is child:
+                return "a test"
+            case ast.IfExp(test=test) if test is child:
+                return "a conditional expression"
+            case ast.BoolOp():
+                return "`and` or `or`"
+            case ast.comprehension():
+                return "a comprehension's condition"
+        return None
+
+    def _subscript(
+        self, node: ast.Name, parent: ast.Subscript, value: ast.expr, hazard: str
+    ) -> Use:
+        base = parent.value
+        if isinstance(base, ast.Attribute) and base.attr == "at":
+            return Use(node, _worst(Kind.PURE, hazard), hazard or "an index", value=value)
+        if not isinstance(parent.ctx, ast.Load):
+            return Use(node, Kind.CONCRETE, "the index of an assignment")
+        return Use(node, _worst(Kind.PURE, hazard), hazard or "an index", parent, value)
+
+    def _argument(
+        self,
+        node: ast.Name,
+        call: ast.Call,
+        child: ast.AST,
+        value: ast.expr,
+        integer: bool,
+        python_only: bool,
+        hazard: str,
+    ) -> Use | None:
+        """The use as an argument; None where the result is an array like any other."""
+        path = self.context.resolve(call.func)
+        tail = (path or "").rsplit(".", 1)[-1]
+        keyword = child.arg if isinstance(child, ast.keyword) else None
+        position = call.args.index(child) if child in call.args else None
+        if path and path.startswith("jax.debug."):
+            return Use(node, Kind.PURE, "a callback's value")
+        if path and path.startswith(("numpy.", "math.", "random.", "time.", "scipy.")):
+            if python_only and path.startswith(("numpy.", "math.")) and len(call.args) == 1:
+                return Use(node, Kind.HAZARD, f"an argument of {path}", value=call)
+            return Use(node, Kind.CONCRETE, f"an argument of {path}")
+        if path in _CONCRETE_BUILTINS and isinstance(call.func, ast.Name):
+            if path == "print":
+                return Use(node, Kind.CONCRETE, "print")
+            if not integer and path in ("len", "isinstance", "type", "zip", "enumerate",
+                                        "list", "tuple", "reversed"):  # fmt: skip
+                return Use(node, Kind.PURE, "its shape or type")
+            return Use(node, Kind.CONCRETE, f"an argument of {path}")
+        if path and path.startswith("jax."):
+            return self._jax_argument(node, path, tail, position, keyword, value, hazard)
+        if isinstance(call.func, ast.Attribute) and path is None:
+            return self._method_argument(node, call, integer)
+        if integer:
+            return self._callee(node, call, position, keyword, hazard)
+        return None
+
+    def _jax_argument(
+        self,
+        node: ast.Name,
+        path: str,
+        tail: str,
+        position: int | None,
+        keyword: str | None,
+        value: ast.expr,
+        hazard: str,
+    ) -> Use | None:
+        concrete = Use(node, Kind.CONCRETE, f"a static argument of {path}")
+        if keyword in _STATIC_KEYWORDS and path.startswith(("jax.numpy", "jax.lax", "jax.nn", "jax.random")):
+            return concrete
+        if keyword in ("argnums", "in_axes", "out_axes", "static_argnums", "length"):
+            return concrete
+        if tail in _SHAPE_FIRST and position == 0:
+            return concrete
+        if tail in ("full", "linspace") and position in (1, 2):
+            return None if tail == "full" or position == 1 else concrete
+        if tail in _SHAPE_FIRST and position is not None:
+            return concrete
+        if tail in _SHAPE_LATER and tail not in ("one_hot",) and position not in (0, None):
+            return concrete
+        if path.startswith("jax.random.") and tail not in _ANY_INTEGER | {"randint", "uniform"}:
+            if position not in (0, None):
+                return concrete
+        if tail in ("uniform",) and position == 1:
+            return concrete
+        if tail in _ANY_INTEGER:
+            return Use(node, _worst(Kind.PURE, hazard), hazard or "an index", value=value)
+        if path in ("jax.grad", "jax.value_and_grad", "jax.vmap", "jax.jit", "jax.jacfwd"):
+            return concrete
+        return None
+
+    def _method_argument(self, node: ast.Name, call: ast.Call, integer: bool) -> Use | None:
+        """An argument of a method of an object."""
+        assert isinstance(call.func, ast.Attribute)
+        method = call.func.attr
+        if method in _SHAPE_LATER | {"reshape", "transpose"}:
+            return Use(node, Kind.CONCRETE, f"an argument of .{method}")
+        inner = call.func.value
+        if isinstance(inner, ast.Subscript) and isinstance(inner.value, ast.Attribute):
+            if inner.value.attr == "at":
+                return None
+        if not integer:
+            return None
+        return self._callee(node, call, None, None, "")
+
+    def _callee(
+        self,
+        node: ast.Name,
+        call: ast.Call,
+        position: int | None,
+        keyword: str | None,
+        hazard: str,
+    ) -> Use | None:
+        """Follows an index into a function of the module."""
+        shown = ast.unparse(call.func)
+        passed = Use(node, Kind.PASSED, f"an argument of {shown}")
+        callee = next(iter(self.context.module.traced.candidates(call.func)), None)
+        if callee is None or self.depth == 0:
+            return passed
+        a = callee.args
+        plain = [p.arg for p in (*a.posonlyargs, *a.args)]
+        is_method = isinstance(call.func, ast.Attribute) and plain[:1] in (["self"], ["cls"])
+        name = keyword
+        if position is not None:
+            position += 1 if is_method else 0
+            name = plain[position] if position < len(plain) else None
+        if name is None or name not in [*plain, *(p.arg for p in a.kwonlyargs)]:
+            return passed
+        return self._inside(node, callee, name, shown)
+
+    def _inside(
+        self, node: ast.Name, callee: Function | ast.Lambda, name: str, shown: str
+    ) -> Use | None:
+        from forscan.find.context import FunctionContext
+
+        body = [callee.body] if isinstance(callee, ast.Lambda) else callee.body
+        context = self.context
+        if not isinstance(callee, ast.Lambda):
+            context = FunctionContext(self.context.module, callee)
+        uses = Uses(context, body, self.depth - 1).of(name, integer=True)
+        worst = max(uses, key=lambda u: u.kind, default=None)
+        if worst is None:
+            return Use(node, Kind.PURE, "nothing")
+        if worst.kind is Kind.HAZARD:
+            return Use(node, Kind.CONCRETE, f"{worst.what} in {shown}")
+        if worst.kind > Kind.ARITHMETIC:
+            return Use(node, worst.kind, f"{worst.what} in {shown}")
+        if any(u.kind is Kind.ARITHMETIC for u in uses):
+            return Use(node, Kind.ARITHMETIC, f"a number in {shown}")
+        return Use(node, Kind.PURE, f"an index in {shown}")
+
+
+def _as_list(body: object) -> list[object]:
+    return body if isinstance(body, list) else [body]
+
+
+def _worst(kind: Kind, hazard: str) -> Kind:
+    return Kind.HAZARD if hazard else kind
+
+
+def _is_python(node: ast.expr) -> bool:
+    """Whether an expression is made of numbers only."""
+    return all(
+        isinstance(n, ast.Constant | ast.UnaryOp | ast.BinOp | ast.operator | ast.unaryop)
+        for n in ast.walk(node)
+    )
+
+
+def _overflow(op: ast.operator, left: ast.expr, right: ast.expr, child: ast.AST) -> str:
+    """Whether Python and int32 arithmetic differ: a few words, or nothing."""
+    if isinstance(op, ast.Pow | ast.LShift):
+        small = isinstance(right, ast.Constant) and right.value in (2,)
+        if isinstance(op, ast.Pow) and left is child and small:
+            return ""
+        return "a power" if isinstance(op, ast.Pow) else "a shift"
+    if isinstance(op, ast.Mult | ast.Add | ast.Sub):
+        other = right if left is child else left
+        for n in ast.walk(other):
+            if isinstance(n, ast.Constant) and isinstance(n.value, int) and abs(n.value) > _LARGE:
+                return "a product too large for int32"
+    return ""

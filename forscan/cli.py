@@ -1,0 +1,150 @@
+"""The command line: options in, exit code out."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from forscan import __version__
+
+OUTPUT = click.Choice(["full", "concise", "json"])
+COLOR = click.Choice(["auto", "always", "never"])
+
+
+def _color(choice: str) -> bool | None:
+    """Whether to colour: the option, then NO_COLOR, then FORCE_COLOR, then the terminal."""
+    import os
+
+    if choice != "auto":
+        return choice == "always"
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    return None
+
+
+class _Main(click.Group):
+    """Turns errors that nobody expected into one line and exit code 2."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except (click.ClickException, click.exceptions.Exit, click.Abort):
+            raise
+        except BrokenPipeError:
+            sys.stderr.close()
+            ctx.exit(2)
+        except KeyboardInterrupt:
+            click.echo("forscan: interrupted", err=True)
+            ctx.exit(2)
+
+
+@click.group(cls=_Main, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="forscan")
+@click.option("--color", type=COLOR, default="auto", help="Colour the output.")
+@click.pass_context
+def main(ctx: click.Context, color: str) -> None:
+    """Rewrites loops in JAX code between `for`, lax.scan and lax.fori_loop.
+
+    Exit codes: 0 clean or done; 1 something was found (check, --check, --diff), a loop
+    named by its line was refused, or a verification did not end in equal; 2 usage,
+    configuration, or a file that could not be read, parsed or written.
+    """
+    ctx.color = _color(color)
+
+
+def _common(command: Any) -> Any:
+    options = [
+        click.option("--output-format", type=OUTPUT, default="full", help="How outcomes are shown."),
+        click.option("--stdin-filename", default="<stdin>", help="The name of what comes from stdin."),
+        click.option("--all", "everything", is_flag=True, help="Treat all functions as traced."),
+        click.option("-j", "--jobs", type=click.IntRange(1), default=None, help="Processes for many files."),
+        click.argument("targets", nargs=-1, required=True, metavar="TARGET..."),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def _unroll(ctx: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    if value is None:
+        return None
+    if value.lower() == "true":
+        return "True"
+    if value.isdigit() and int(value) > 0:
+        return value
+    raise click.BadParameter("must be a positive number or `true`")
+
+
+_TO = click.Choice(["scan", "fori", "for"])
+
+
+@main.command()
+@click.option("--to", type=_TO, default=None, help="The form to convert to (default: scan).")
+@click.option("--unroll", callback=_unroll, metavar="N|true", help="The unroll hint to write.")
+@click.option("--body", type=click.Choice(["def", "lambda"]), help="Write the body function so.")
+@click.option("--params", type=click.Choice(["closure", "carry"]), help="How the body gets what does not change.")
+@click.option("--call", "calls", multiple=True, metavar="EXPR", help="Verify with this call; write only what is equal.")
+@click.option("--timeout", type=click.FloatRange(min=1), default=300.0, help="Seconds for a verification.")
+@click.option("--diff", is_flag=True, help="Show what would change; write nothing.")
+@click.option("--check", is_flag=True, help="Write nothing; exit 1 if something would change.")
+@_common
+@click.pass_context
+def convert(ctx: click.Context, **options: Any) -> None:
+    """Rewrites the loops of the targets in place.
+
+    TARGET is file.py, a directory, file.py::function, file.py:LINE, or - for stdin.
+    """
+    from forscan.commands import convert as run
+
+    ctx.exit(run(options))
+
+
+@main.command()
+@click.option("--to", type=_TO, default=None, help="The form asked about (default: scan).")
+@_common
+@click.pass_context
+def check(ctx: click.Context, **options: Any) -> None:
+    """Says which loops could be converted, and why the others could not."""
+    from forscan.commands import check as run
+
+    ctx.exit(run(options))
+
+
+@main.command()
+@click.option("--to", type=_TO, default=None, help="The form to convert to (default: scan).")
+@click.option("--unroll", callback=_unroll, metavar="N|true", help="The unroll hint to write.")
+@click.option("--call", "calls", multiple=True, required=True, metavar="EXPR", help="A call such as 'f(jnp.zeros(3), 5)'.")
+@click.option("--timeout", type=click.FloatRange(min=1), default=300.0, help="Seconds for all calls.")
+@click.option("--python", default=sys.executable, help="The interpreter that runs your code.")
+@click.option("--output-format", type=OUTPUT, default="full", help="How results are shown.")
+@click.argument("targets", nargs=-1, required=True, metavar="TARGET | BEFORE.py AFTER.py")
+@click.pass_context
+def verify(ctx: click.Context, **options: Any) -> None:
+    """Runs two versions and shows whether they are equal and what each costs.
+
+    With one target: the file against its conversion, which is not written. With two
+    files: the first against the second.
+    """
+    from forscan.commands import verify as run
+
+    ctx.exit(run(options))
+
+
+@main.command()
+@click.argument("code")
+@click.pass_context
+def explain(ctx: click.Context, code: str) -> None:
+    """Says what a code means, and how to revise."""
+    from forscan.diagnostics.explain import explain as text
+
+    shown = text(code)
+    if shown is None:
+        raise click.UsageError(f"there is no code {code!r}; codes look like FSC301")
+    click.echo(shown)
+    ctx.exit(0)
+
+

@@ -1,0 +1,102 @@
+"""What is asked for: the command line over `[tool.forscan]` over the defaults."""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+
+TARGETS = ("scan", "fori", "for")
+
+
+class ConfigError(Exception):
+    """A configuration that cannot be used; the message names the file and the key."""
+
+
+@dataclass(frozen=True)
+class Config:
+    """The settings for one file.
+
+    Attributes:
+      to: the form to convert to: `scan`, `fori` or `for`.
+      unroll: the hint written into scans, as Python.
+      body: write the body function as `def` or `lambda`; None keeps it.
+      params: let the body read loop-invariant values by `closure` or `carry`.
+      everything: treat all functions as traced.
+      traced: patterns of dotted function names that are traced.
+      exclude: patterns of paths that are passed over in directories.
+      line_length: for the lines that are generated.
+    """
+
+    to: str = "scan"
+    unroll: str | None = None
+    body: str | None = None
+    params: str | None = None
+    everything: bool = False
+    traced: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    line_length: int = 88
+
+    @property
+    def restyles(self) -> bool:
+        """Whether loops that have the target form already are written anew."""
+        return any(v is not None for v in (self.unroll, self.body, self.params))
+
+
+_KEYS = {"to": str, "traced": list, "exclude": list, "line-length": int}
+
+
+def find_pyproject(start: Path) -> Path | None:
+    """The nearest `pyproject.toml` with a `[tool.forscan]` table."""
+    for folder in [start, *start.parents]:
+        path = folder / "pyproject.toml"
+        if path.is_file() and b"forscan" in path.read_bytes():
+            return path
+    return None
+
+
+def load(start: Path, base: Config | None = None) -> Config:
+    """The configuration that holds for files in a folder.
+
+    Raises:
+      ConfigError: unreadable file, unknown key or value of the wrong type.
+    """
+    config = base or Config()
+    path = find_pyproject(start)
+    if path is None:
+        return config
+    try:
+        table = tomllib.loads(path.read_text("utf-8")).get("tool", {}).get("forscan")
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as e:
+        raise ConfigError(f"{path}: {e}") from None
+    if table is None:
+        return config
+    if not isinstance(table, dict):
+        raise ConfigError(f"{path}: [tool.forscan] is not a table")
+    changes: dict[str, object] = {}
+    for key, value in table.items():
+        changes[key.replace("-", "_")] = _checked(path, key, value)
+    known = {f.name for f in fields(Config)}
+    assert set(changes) <= known
+    return replace(config, **changes)  # type: ignore[arg-type]
+
+
+def _checked(path: Path, key: str, value: object) -> object:
+    kind = _KEYS.get(key)
+    if kind is None:
+        near = difflib.get_close_matches(key, _KEYS, 1)
+        hint = f", did you mean {near[0]!r}?" if near else ""
+        raise ConfigError(
+            f"{path}: unknown key {key!r} in [tool.forscan]{hint} "
+            f"(known: {', '.join(sorted(_KEYS))})"
+        )
+    if not isinstance(value, kind) or isinstance(value, bool):
+        raise ConfigError(f"{path}: {key} in [tool.forscan] must be a {kind.__name__}")
+    if isinstance(value, list):
+        if not all(isinstance(v, str) for v in value):
+            raise ConfigError(f"{path}: {key} in [tool.forscan] must hold strings")
+        return tuple(value)
+    if key == "to" and value not in TARGETS:
+        raise ConfigError(f"{path}: to in [tool.forscan] must be one of {', '.join(TARGETS)}")
+    return value

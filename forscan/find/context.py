@@ -1,0 +1,164 @@
+"""One function with everything that is known about it, computed when asked for."""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass
+from functools import cached_property
+
+from forscan.analyse.cfg import Graph, build
+from forscan.analyse.dataflow import Facts, bound_names, live_names
+from forscan.find.imports import Imports
+from forscan.find.traced import Function, Functions, Traced, local_names
+from forscan.model import Spelling
+from forscan.syntax.names import (
+    Fresh,
+    all_names,
+    declared_outside,
+    free_names,
+    parameters,
+    walk_all,
+    walk_scope,
+)
+from forscan.syntax.source import Source
+
+
+@dataclass
+class ModuleContext:
+    """One parse of one file."""
+
+    source: Source
+    tree: ast.Module
+    functions: Functions
+    imports: Imports
+    traced: Traced
+
+    @cached_property
+    def fresh(self) -> Fresh:
+        return Fresh(self.tree)
+
+    @cached_property
+    def constants(self) -> dict[str, ast.expr]:
+        """Module-level names that are bound once, with the expression they got."""
+        found: dict[str, ast.expr] = {}
+        again: set[str] = set()
+        for node in walk_scope(self.tree.body):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                if node.id in found:
+                    again.add(node.id)
+                found[node.id] = ast.Constant(None)
+        for statement in self.tree.body:
+            if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
+                target = statement.targets[0]
+                if isinstance(target, ast.Name):
+                    found[target.id] = statement.value
+            elif isinstance(statement, ast.AnnAssign) and statement.value:
+                if isinstance(statement.target, ast.Name):
+                    found[statement.target.id] = statement.value
+        changed = declared_outside([self.tree]) | again
+        return {n: v for n, v in found.items() if n not in changed}
+
+    def spelling(self, place: ast.AST) -> Spelling:
+        """How the file calls lax, jax.numpy and jax at a place."""
+        hidden = local_names(self.functions, place)
+        known = {
+            path: name
+            for name, path in self.imports.table.items()
+            if name not in hidden and name not in self.imports.redefined
+        }
+        imports: list[tuple[str, str]] = []
+
+        def prefix(path: str, wish: str, statement: str) -> str:
+            if path in known:
+                return known[path]
+            if path != "jax" and "jax" in known:
+                return f"{known['jax']}.{path.removeprefix('jax.')}"
+            name = wish
+            if wish in self.fresh.taken - {"jax", "lax", "jnp"} or wish in hidden:
+                name = self.fresh.name(f"jax_{wish}")
+            imports.append((name, statement.format(name)))
+            return name
+
+        return Spelling(
+            lax=prefix("jax.lax", "lax", "from jax import lax as {}"),
+            jnp=prefix("jax.numpy", "jnp", "import jax.numpy as {}"),
+            jax=prefix("jax", "jax", "import jax as {}"),
+            imports=tuple(
+                (name, re.sub(r"\b(\w+) as \1\b", r"\1", text)) for name, text in imports
+            ),
+        )
+
+
+@dataclass
+class FunctionContext:
+    """The function that a loop stands in.
+
+    Attributes:
+      node: the function, or the module for code outside of functions.
+    """
+
+    module: ModuleContext
+    node: Function | ast.Module
+
+    @property
+    def source(self) -> Source:
+        return self.module.source
+
+    @property
+    def name(self) -> str:
+        return self.module.functions.qualified(self.node)
+
+    @cached_property
+    def graph(self) -> Graph:
+        return build(self.node)
+
+    @cached_property
+    def parameters(self) -> list[str]:
+        return [] if isinstance(self.node, ast.Module) else parameters(self.node)
+
+    @cached_property
+    def locals(self) -> frozenset[str]:
+        """Parameters and locals here and in the functions around."""
+        inside = self.node.body[0] if self.node.body else self.node
+        return local_names(self.module.functions, inside)
+
+    @cached_property
+    def captured(self) -> dict[str, list[ast.AST]]:
+        """Names read by functions defined in here -> those functions."""
+        found: dict[str, list[ast.AST]] = {}
+        for node in walk_all(self.node.body):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+                for name in free_names(node):
+                    found.setdefault(name, []).append(node)
+        return found
+
+    @cached_property
+    def outside(self) -> set[str]:
+        """Names declared `global` or `nonlocal`."""
+        return declared_outside(self.node.body)
+
+    @cached_property
+    def live(self) -> list[Facts]:
+        """Per node of the graph the names live on entry (own flow only)."""
+        return live_names(self.graph, frozenset(self.outside))
+
+    @cached_property
+    def bound(self) -> list[Facts]:
+        universe = frozenset(all_names(self.node))
+        start = frozenset(self.parameters) | (universe - self._bound_inside)
+        return bound_names(self.graph, start, universe)
+
+    @cached_property
+    def _bound_inside(self) -> frozenset[str]:
+        names: set[str] = set()
+        for node in self.graph.nodes:
+            names.update(node.activity.binds)
+        return frozenset(names)
+
+    def resolve(self, node: ast.expr) -> str | None:
+        """The full dotted name of an expression in this function."""
+        return self.module.imports.resolve(node, self.locals)
+
+    def parent(self, node: ast.AST) -> ast.AST:
+        return self.module.functions.parents[node]

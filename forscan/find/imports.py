@@ -1,0 +1,96 @@
+"""What the names of a module stand for: `lax.scan` is `jax.lax.scan` under any alias."""
+
+from __future__ import annotations
+
+import ast
+from functools import cached_property
+
+from forscan.syntax.names import binds, dotted, walk_scope
+
+# Public names that stand for the same thing under another path.
+_SAME = {
+    "jax.numpy": "jax.numpy",
+    "jax.numpy.lax": "jax.lax",
+    "jax.ad_checkpoint.checkpoint": "jax.checkpoint",
+    "jax.remat": "jax.checkpoint",
+    "jax.experimental.shard_map.shard_map": "jax.shard_map",
+    "jax.experimental.pjit.pjit": "jax.jit",
+    "jax.lax.control_flow.scan": "jax.lax.scan",
+}
+
+
+class Imports:
+    """Resolves dotted names of one module through its imports and plain aliases.
+
+    A name that the module binds in any other way as well (a parameter, a local, a
+    definition) is not resolved where that binding is visible: see `Imports.resolve`.
+    """
+
+    def __init__(self, module: ast.Module) -> None:
+        self.module = module
+
+    @cached_property
+    def table(self) -> dict[str, str]:
+        """Imported or aliased name -> full dotted name."""
+        table: dict[str, str] = {}
+        for node in ast.walk(self.module):
+            if isinstance(node, ast.Import):
+                for alias in node.names:
+                    name = alias.asname or alias.name.split(".")[0]
+                    table[name] = alias.name if alias.asname else name
+            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                for alias in node.names:
+                    table[alias.asname or alias.name] = f"{node.module}.{alias.name}"
+        for node in self.module.body:  # scan = jax.lax.scan
+            if isinstance(node, ast.Assign) and len(node.targets) == 1:
+                target, path = node.targets[0], dotted(node.value)
+                if isinstance(target, ast.Name) and path:
+                    root, _, rest = path.partition(".")
+                    if root in table and target.id not in table:
+                        table[target.id] = f"{table[root]}.{rest}" if rest else table[root]
+        for name in self.redefined:
+            table.pop(name, None)
+        return table
+
+    @cached_property
+    def redefined(self) -> set[str]:
+        """Module-level names that are bound by something else than an import."""
+        found: set[str] = set()
+        for node in walk_scope(self.module.body):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                found.add(node.name)
+        return found
+
+    def resolve(self, node: ast.expr, local: set[str] | frozenset[str] = frozenset()) -> str | None:
+        """The full dotted name of an expression, None where it has none.
+
+        Args:
+          node: a name or a chain of attributes.
+          local: names that mean something else here (parameters, locals).
+        """
+        path = dotted(node)
+        if path is None:
+            return None
+        root, _, rest = path.partition(".")
+        if root in local:
+            return None
+        base = self.table.get(root)
+        if base is None:
+            return path if root not in self.redefined else None
+        full = f"{base}.{rest}" if rest else base
+        return canonical(full)
+
+    def imported(self, name: str) -> bool:
+        return name in self.table
+
+
+def canonical(path: str) -> str:
+    """One path for each public object of jax."""
+    for old, new in _SAME.items():
+        if path == old or path.startswith(old + "."):
+            return new + path[len(old) :]
+    return path
+
+
+def module_bindings(module: ast.Module) -> set[str]:
+    return set(binds(module.body))

@@ -1,0 +1,355 @@
+"""Which functions of a module run under a JAX trace, and why we think so.
+
+A function is traced when it is handed to a transform (by decorator or by call, in
+every spelling), is a body of a `lax` loop, is called or passed on by a traced
+function of the module, or stands inside one; or when its author says so.
+"""
+
+from __future__ import annotations
+
+import ast
+import fnmatch
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from forscan.find.imports import Imports
+from forscan.syntax.names import binds, dotted, parameters, walk_scope
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+_JIT = {
+    "jax.jit", "jax.pmap", "equinox.filter_jit", "equinox.filter_pmap",
+    "flax.nnx.jit", "flax.nnx.pmap", "flax.linen.jit", "flax.jax_utils.pmap",
+}  # fmt: skip
+_TRANSFORMS = _JIT | {
+    f"jax.{name}"
+    for name in (
+        "vmap grad value_and_grad jacfwd jacrev jacobian hessian checkpoint "
+        "linearize jvp vjp custom_jvp custom_vjp eval_shape make_jaxpr shard_map "
+        "custom_gradient closure_convert linear_transpose hvp numpy.vectorize "
+        "lax.scan lax.fori_loop lax.while_loop lax.cond lax.switch lax.map "
+        "lax.associative_scan lax.custom_root lax.custom_linear_solve "
+        "custom_batching.custom_vmap experimental.checkify.checkify"
+    ).split()
+}
+_PREFIXES = ("equinox.filter_", "flax.nnx.", "flax.linen.", "haiku.")
+_LIFTED = {
+    "jit", "vmap", "grad", "value_and_grad", "scan", "remat", "checkpoint", "cond",
+    "while_loop", "fori_loop", "switch", "compact", "transform", "pmap", "custom_vjp",
+    "transform_with_state", "shard_map", "eval_shape", "jvp", "vjp", "make_jaxpr",
+    "filter_jit", "filter_grad", "filter_value_and_grad", "filter_vmap", "filter_jvp",
+    "filter_vjp", "filter_checkpoint", "filter_custom_vjp", "filter_shard_map",
+    "filter_eval_shape", "filter_pmap", "nowrap",
+} - {"nowrap"}  # fmt: skip
+_MODULE_BASES = {
+    "flax.linen.Module", "flax.nnx.Module", "equinox.Module", "haiku.Module",
+}  # fmt: skip
+
+
+@dataclass
+class JitInfo:
+    """The parameters of a jitted function that are Python values while it is traced."""
+
+    static: set[str] = field(default_factory=set)
+    known: bool = True
+
+
+@dataclass
+class Functions:
+    """All functions of a module and how they hang together."""
+
+    module: ast.Module
+    parents: dict[ast.AST, ast.AST] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for node in ast.walk(self.module):
+            for child in ast.iter_child_nodes(node):
+                self.parents[child] = node
+
+    @cached_property
+    def all(self) -> list[Function]:
+        return [
+            n
+            for n in ast.walk(self.module)
+            if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)
+        ]
+
+    @cached_property
+    def methods(self) -> dict[str, list[Function]]:
+        found: dict[str, list[Function]] = {}
+        for function in self.all:
+            if isinstance(self.parents[function], ast.ClassDef):
+                found.setdefault(function.name, []).append(function)
+        return found
+
+    def enclosing(self, node: ast.AST) -> Function | ast.Lambda | None:
+        """The innermost function around a node."""
+        scope = self.parents.get(node)
+        while scope is not None and not isinstance(
+            scope, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+        ):
+            scope = self.parents.get(scope)
+        return scope
+
+    def class_of(self, node: ast.AST) -> ast.ClassDef | None:
+        scope = self.parents.get(node)
+        while scope is not None and not isinstance(scope, ast.ClassDef):
+            scope = self.parents.get(scope)
+        return scope
+
+    def qualified(self, node: ast.AST) -> str:
+        """`Class.method`, `outer.inner`; `<module>` outside of functions."""
+        parts = []
+        scope: ast.AST | None = node
+        while scope is not None:
+            if isinstance(scope, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                parts.append(scope.name)
+            scope = self.parents.get(scope)
+        return ".".join(reversed(parts)) or "<module>"
+
+    def lookup(self, name: str, place: ast.AST) -> Function | ast.Lambda | None:
+        """The definition (or assigned lambda) that a name means at a place."""
+        scope: ast.AST | None = place
+        while scope is not None:
+            scope = self.enclosing(scope)
+            body = scope.body if scope is not None else self.module.body
+            if isinstance(body, list):
+                found = _definition(name, body)
+                if found is not None:
+                    return found
+            if scope is not None and name in parameters(scope):
+                return None
+        return None
+
+
+def _definition(name: str, body: list[ast.stmt]) -> Function | ast.Lambda | None:
+    for node in walk_scope(body):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            if node.name == name:
+                return node
+        elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Lambda):
+            if any(isinstance(t, ast.Name) and t.id == name for t in node.targets):
+                return node.value
+    return None
+
+
+class Traced:
+    """The traced functions of a module.
+
+    Attributes:
+      why: traced function or lambda -> a few words on how it became so.
+      jitted: function -> what is static, for those that are jitted directly.
+    """
+
+    def __init__(
+        self,
+        functions: Functions,
+        imports: Imports,
+        *,
+        named: Iterable[str] = (),
+        marked_lines: frozenset[int] = frozenset(),
+        everything: bool = False,
+    ) -> None:
+        self.functions = functions
+        self.imports = imports
+        self.why: dict[ast.AST, str] = {}
+        self.jitted: dict[ast.AST, JitInfo] = {}
+        self._work: list[ast.AST] = []
+        for function in functions.all:
+            self._by_definition(function, tuple(named), marked_lines, everything)
+        for node in ast.walk(functions.module):
+            if isinstance(node, ast.Call):
+                self._by_call(node)
+        while self._work:
+            self._spread(self._work.pop())
+
+    def add(self, function: ast.AST | None, why: str) -> None:
+        if function is not None and function not in self.why:
+            self.why[function] = why
+            self._work.append(function)
+
+    def reason(self, node: ast.AST) -> str | None:
+        """Why the code at a node is traced, None where it is not."""
+        scope = self.functions.enclosing(node)
+        while scope is not None:
+            if scope in self.why:
+                return self.why[scope]
+            scope = self.functions.enclosing(scope)
+        return None
+
+    # How a function is found to be traced.
+
+    def _by_definition(
+        self,
+        function: Function,
+        named: tuple[str, ...],
+        marked_lines: frozenset[int],
+        everything: bool,
+    ) -> None:
+        for decorator in function.decorator_list:
+            path = self.transform(decorator)
+            if path:
+                self.add(function, f"decorated with {path}")
+                self._note_jit(function, decorator)
+        qualified = self.functions.qualified(function)
+        first = min([function.lineno, *(d.lineno for d in function.decorator_list)])
+        if marked_lines & {first - 1, function.lineno, *range(first, function.lineno)}:
+            self.add(function, "marked as traced")
+        if any(fnmatch.fnmatchcase(qualified, pattern) for pattern in named):
+            self.add(function, "named as traced in the configuration")
+        if everything:
+            self.add(function, "all functions were asked for")
+        owner = self.functions.parents[function]
+        if isinstance(owner, ast.ClassDef) and function.name == "__call__":
+            bases = {self.imports.resolve(b) for b in owner.bases}
+            if bases & _MODULE_BASES:
+                self.add(function, "the call of a module")
+
+    def _by_call(self, node: ast.Call) -> None:
+        path = self.transform(node.func)
+        if path is None:
+            return
+        for argument in [*node.args, *(k.value for k in node.keywords)]:
+            for function in self.candidates(argument):
+                self.add(function, f"handed to {path}")
+                if path in _JIT:
+                    self._note_jit(function, node)
+
+    def transform(self, node: ast.expr) -> str | None:
+        """The transform that an expression stands for, through calls and partial."""
+        if isinstance(node, ast.Call):
+            path = self.imports.resolve(node.func)
+            if path == "functools.partial" and node.args:
+                return self.transform(node.args[0])
+            return self.transform(node.func)
+        path = self.imports.resolve(node)
+        if path is None:
+            return None
+        if path in _TRANSFORMS:
+            return path
+        if path.startswith(_PREFIXES) and path.split(".")[-1] in _LIFTED:
+            return path
+        return self._named_transforms.get(path)
+
+    @cached_property
+    def _named_transforms(self) -> dict[str, str]:
+        """Module-level names for a transform: `jit_static = partial(jax.jit, …)`."""
+        found: dict[str, str] = {}
+        for node in self.functions.module.body:
+            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
+                call = node.value
+                is_partial = self.imports.resolve(call.func) == "functools.partial"
+                path = self.imports.resolve(call.args[0]) if is_partial and call.args else None
+                if path in _TRANSFORMS:
+                    for target in node.targets:
+                        if isinstance(target, ast.Name) and path:
+                            found[target.id] = path
+        return found
+
+    def candidates(self, node: ast.expr) -> Iterator[Function | ast.Lambda]:
+        """The functions of the module that an expression may stand for."""
+        if isinstance(node, ast.Lambda):
+            yield node
+        elif isinstance(node, ast.Name):
+            found = self.functions.lookup(node.id, node)
+            if found is not None:
+                yield found
+        elif isinstance(node, ast.Attribute):
+            yield from self.method(node)
+        elif isinstance(node, ast.Call) and node.args:
+            is_partial = self.imports.resolve(node.func) == "functools.partial"
+            if is_partial or self.transform(node.func):
+                yield from self.candidates(node.args[0])
+        elif isinstance(node, ast.List | ast.Tuple):
+            for item in node.elts:
+                yield from self.candidates(item)
+
+    def method(self, node: ast.Attribute) -> Iterator[Function]:
+        """Methods of the module's classes that `x.name` may mean."""
+        found = self.functions.methods.get(node.attr, [])
+        owner = self.functions.class_of(node)
+        if isinstance(node.value, ast.Name) and node.value.id in ("self", "cls"):
+            own = [f for f in found if self.functions.parents[f] is owner]
+            yield from own or found
+        else:
+            yield from found
+
+    def _spread(self, function: ast.AST) -> None:
+        """What a traced function calls, passes on or defines is traced too."""
+        name = getattr(function, "name", "a lambda")
+        for node in ast.walk(function):
+            if node is not function and isinstance(
+                node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+            ):
+                self.add(node, f"defined in {name}, which is traced")
+            if isinstance(node, ast.Call):
+                for expression in [node.func, *node.args, *(k.value for k in node.keywords)]:
+                    for callee in self.candidates(expression):
+                        self.add(callee, f"called by {name}, which is traced")
+
+    # What jit was told about the parameters.
+
+    def _note_jit(self, function: ast.AST, call: ast.expr) -> None:
+        info = self.jitted.setdefault(function, JitInfo())
+        while isinstance(call, ast.Call):
+            for keyword in call.keywords:
+                if keyword.arg in ("static_argnums", "static_argnames"):
+                    self._note_static(function, keyword.value, info)
+                elif keyword.arg is None:
+                    info.known = False
+            call = call.func
+        if self.transform(call) not in _JIT or dotted(call) in (None,):
+            info.known = False
+        if (self.transform(call) or "").startswith(("equinox.", "flax.nnx.")):
+            info.known = False  # Python leaves stay Python values there
+
+    def _note_static(self, function: ast.AST, value: ast.expr, info: JitInfo) -> None:
+        assert isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+        names = parameters(function)
+        try:
+            given = ast.literal_eval(value)
+        except ValueError:
+            info.known = False
+            return
+        for item in given if isinstance(given, tuple | list | set) else (given,):
+            if isinstance(item, str):
+                info.static.add(item)
+            elif isinstance(item, int) and -len(names) <= item < len(names):
+                info.static.add(names[item])
+
+    def traced_parameters(self, function: ast.AST) -> set[str]:
+        """Parameters that are surely tracers: jitted, not static, no default left out."""
+        info = self.jitted.get(function)
+        if info is None or not info.known:
+            return set()
+        assert isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+        a = function.args
+        plain = [p.arg for p in (*a.posonlyargs, *a.args)]
+        with_default = plain[len(plain) - len(a.defaults) :]
+        keyword = [p.arg for p, d in zip(a.kwonlyargs, a.kw_defaults, strict=True) if d is None]
+        sure = {p for p in plain if p not in with_default} | set(keyword)
+        return sure - info.static
+
+
+def local_names(functions: Functions, node: ast.AST) -> frozenset[str]:
+    """Names that are parameters or locals of any function around a node."""
+    found: set[str] = set()
+    scope = functions.enclosing(node)
+    while scope is not None:
+        found.update(parameters(scope))
+        if not isinstance(scope, ast.Lambda):
+            found.update(binds(scope.body))
+            found -= imported_here(scope.body)
+        scope = functions.enclosing(scope)
+    return frozenset(found)
+
+
+def imported_here(body: list[ast.stmt]) -> set[str]:
+    """Names that an import in the scope binds: they mean what the import says."""
+    return {
+        name
+        for node in walk_scope(body)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for name in binds(node)
+    }

@@ -1,0 +1,193 @@
+"""The neutral loop: what every reader gives and every writer takes.
+
+Expressions and patterns are texts: those of `body`, `update` and `value` live
+inside an iteration, all others in the function around the loop. A form (`for`,
+`lax.scan`, `lax.fori_loop`) is a reader and a writer of this; no code knows a pair.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from forscan.syntax.code import Code
+from forscan.syntax.source import Edit
+
+
+@dataclass(frozen=True)
+class Counter:
+    """The induction variable: `start`, `start + step`, … as `range` counts.
+
+    Attributes:
+      name: what the body calls it.
+      strong: True where the body sees an element of `jnp.arange` (strongly typed
+        int32), False for a Python int or the index of `fori_loop` (weak).
+    """
+
+    name: str
+    stop: str
+    start: str = "0"
+    step: str = "1"
+    strong: bool = False
+
+    @property
+    def range(self) -> str:
+        """The arguments of the `range`, as short as they can be."""
+        if self.step != "1":
+            return f"{self.start}, {self.stop}, {self.step}"
+        return self.stop if self.start == "0" else f"{self.start}, {self.stop}"
+
+
+@dataclass(frozen=True)
+class Element:
+    """What an iteration takes as a slice along the leading axis of `source`.
+
+    Attributes:
+      target: the pattern that binds the slice.
+      source: an expression for xs.
+      is_array: whether `source` is one array, not a pytree of them.
+    """
+
+    target: str
+    source: str
+    is_array: bool = True
+
+
+@dataclass(frozen=True)
+class Carry:
+    """State that an iteration reads from the one before.
+
+    A `for` makes target, init and result one name; a scan lets all three differ.
+
+    Attributes:
+      target: the pattern at the head of the body.
+      init: the value before the first iteration.
+      update: the value at the end of the body.
+      result: the pattern that takes the last value, None where nobody does.
+    """
+
+    target: str
+    init: str
+    update: str
+    result: str | None
+
+
+@dataclass(frozen=True)
+class Output:
+    """ys: an iteration yields a slice of it.
+
+    Attributes:
+      value: an expression over the names at the end of the body.
+      result: the pattern that takes the stack, None where nobody does.
+      is_array: whether `value` is one array, not a pytree of them.
+    """
+
+    value: str
+    result: str | None
+    is_array: bool = True
+
+
+@dataclass(frozen=True)
+class Loop:
+    """One loop, whatever it is written as.
+
+    Attributes:
+      body: the statements of an iteration, without control of the loop.
+      carries: in order of first assignment; all updated at once.
+      outputs: the ys.
+      counter: the induction variable, if the body has one.
+      elements: the xs.
+      length: the trip count, where neither counter nor elements give it.
+      reverse: the last index comes first; ys are still stored by index.
+      unroll: the hint given to the compiler, if any.
+      before, after: statements around the loop in the function.
+      name: what the body function is or should be called, if anything says so.
+    """
+
+    body: Code
+    carries: tuple[Carry, ...] = ()
+    outputs: tuple[Output, ...] = ()
+    counter: Counter | None = None
+    elements: tuple[Element, ...] = ()
+    length: str | None = None
+    reverse: bool = False
+    unroll: str | None = None
+    before: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+    name: str | None = None
+
+    def dump(self) -> str:
+        """The loop as a few lines of text, for tests and for people who debug."""
+        lines = [f"carry {c.target} = {c.init} -> {c.update} => {c.result}"
+                 for c in self.carries]
+        if self.counter:
+            lines.append(f"counter {self.counter.name} in range({self.counter.range})")
+        lines += [f"xs {e.target} in {e.source}" for e in self.elements]
+        lines += [f"ys {o.value} => {o.result}" for o in self.outputs]
+        lines += [f"length {self.length}"] if self.length else []
+        lines += ["reverse"] if self.reverse else []
+        lines += [f"unroll {self.unroll}"] if self.unroll else []
+        lines += [f"before {s}" for s in self.before]
+        lines += ["body", self.body.indented("    ")]
+        lines += [f"after {s}" for s in self.after]
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why a loop stays as it is: one entry of the registry, at one place.
+
+    Attributes:
+      code: the entry's id.
+      message: what was found, by name, and why that cannot be converted.
+      help: the way out, in one sentence.
+      line, column: the place of the reason, 1-based, where it is not the loop.
+    """
+
+    code: str
+    message: str
+    help: str
+    line: int | None = None
+    column: int | None = None
+
+
+class Refused(Exception):
+    """Raised by a reader, pass or writer that cannot go on; holds all reasons."""
+
+    def __init__(self, *reasons: Refusal) -> None:
+        super().__init__(reasons[0].message if reasons else "")
+        self.reasons = list(reasons)
+
+
+@dataclass(frozen=True)
+class Spelling:
+    """How this file calls the things that generated code needs.
+
+    Attributes:
+      lax, jnp, jax: the prefixes to write.
+      imports: pairs of a prefix and the import that it needs, if it is used.
+    """
+
+    lax: str
+    jnp: str
+    jax: str
+    imports: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a reader gives: the loop, and the place in the file that it takes up.
+
+    Attributes:
+      loop: the neutral loop.
+      start, end: offsets of the whole lines that the written loop replaces.
+      indentation: of the statement that stood there.
+      edits: further changes in the file (an emptied list, a body function).
+      assumptions: what makes the conversion right and fails loudly when wrong.
+    """
+
+    loop: Loop
+    start: int
+    end: int
+    indentation: str
+    edits: tuple[Edit, ...] = ()
+    assumptions: tuple[str, ...] = ()

@@ -1,0 +1,248 @@
+"""Appends become outputs, and the uses of the list follow."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+
+from forscan.analyse.items import is_array_expression
+from forscan.analyse.lists import FilledList
+from forscan.model import Output, Refusal, Refused
+from forscan.passes.draft import Draft
+from forscan.syntax.code import one_line, removal
+from forscan.syntax.names import binds
+from forscan.syntax.source import Edit
+
+_STACKS = {"jax.numpy.stack", "jax.numpy.array", "jax.numpy.asarray"}
+_JOINS = {"jax.numpy.concatenate", "jax.numpy.vstack", "jax.numpy.hstack",
+          "jax.numpy.column_stack"}  # fmt: skip
+_TREE_MAPS = {"jax.tree.map", "jax.tree_util.tree_map", "jax.tree_map"}
+
+
+def append_to_ys(draft: Draft) -> Draft:
+    """Every list that an iteration appends to becomes an output of the loop.
+
+    Raises:
+      Refused: a list is appended to several times, or its items may be no arrays.
+    """
+    for filled in draft.lists:
+        draft = _one_list(draft, filled)
+    return draft
+
+
+def _one_list(draft: Draft, filled: FilledList) -> Draft:
+    if draft.target == "fori_loop":
+        raise Refused(_reason("FSC501", filled, f"the loop appends to {filled.name}, and fori_loop gives "
+            "back no value per iteration: a buffer of known shape and dtype would have to be invented",
+            "Convert it to a scan: `--to scan`."))  # fmt: skip
+    if len(filled.appends) != 1:
+        raise Refused(_reason("FSC407", filled, f"an iteration appends to {filled.name} several times, and an "
+            "output of a scan is one slice per iteration",
+            "Stack what one iteration appends and reshape after the loop."))  # fmt: skip
+    after = _Uses(draft, filled)
+    result = filled.name if after.as_array else draft.fresh.name(f"{filled.name}_tail", "ys")
+    if filled.fresh and not after.as_array:
+        result = filled.name
+    draft = _bind_value(draft, filled, result, after.tree)
+    edits = list(draft.edits)
+    rest: tuple[str, ...] = ()
+    if filled.fresh:
+        edits.append(removal(draft.context.source, filled.definition))
+    if after.as_array:
+        edits += after.edits
+        rest = after.after
+    elif filled.fresh:
+        rest = (f"{filled.name} = list({_in_order(draft, result)})",)
+    else:
+        rest = (f"{filled.name}.extend({_in_order(draft, result)})",)
+    loop = replace(draft.loop, after=draft.loop.after + rest)
+    return replace(draft, loop=loop, edits=tuple(edits))
+
+
+def _in_order(draft: Draft, ys: str) -> str:
+    """Outputs in the order of visiting, as a list has them."""
+    return f"{ys}[::-1]" if draft.loop.reverse else ys
+
+
+def _reason(code: str, filled: FilledList, message: str, help: str) -> Refusal:
+    node = filled.appends[0]
+    return Refusal(code, message, help, node.lineno, node.col_offset + 1)
+
+
+def _bind_value(draft: Draft, filled: FilledList, result: str, tree: bool) -> Draft:
+    """The appended value gets a name in place, where a later assignment could change it."""
+    body = draft.loop.body
+    statement, position = _find(draft, filled)
+    value = _value(statement)
+    text = one_line(body, value)
+    later = body.statements[position + 1 :]
+    changed = set(binds(later))
+    names = {n.id for n in ast.walk(value) if isinstance(n, ast.Name)}
+    if isinstance(value, ast.Name) and value.id not in changed:
+        edits = [removal(body, statement)]
+    elif not later and not _has_walrus(value) and "\n" not in text and len(text) < 60:
+        edits = [removal(body, statement)]
+    elif _has_walrus(value) and isinstance(value, ast.NamedExpr) and not names & changed:
+        edits = [
+            body.replace(statement, f"{value.target.id} = {body.segment(value.value)}")
+        ]
+        text = value.target.id
+    else:
+        name = draft.fresh.name(*_wishes(filled.name))
+        edits = [
+            Edit(body.start(statement), body.start(value), f"{name} = " + "(" * ("\n" in text)),
+            Edit(body.end(value), body.end(statement), ")" * ("\n" in text)),
+        ]
+        text = name
+    output = Output(text, result, is_array=not tree)
+    return draft.with_loop(body=body.edited(edits), outputs=(*draft.loop.outputs, output))
+
+
+def _has_walrus(node: ast.expr) -> bool:
+    return any(isinstance(n, ast.NamedExpr) for n in ast.walk(node))
+
+
+def _wishes(name: str) -> list[str]:
+    """Names for one item of a list."""
+    single = name[:-1] if name.endswith("s") and len(name) > 2 else "y"
+    return [single, "y", f"{name}_item"]
+
+
+def _find(draft: Draft, filled: FilledList) -> tuple[ast.stmt, int]:
+    from forscan.analyse.lists import appended
+
+    for position, statement in enumerate(draft.loop.body.statements):
+        found = appended(statement)
+        if found and found[0] == filled.name:
+            return statement, position
+    raise LookupError(f"no append to {filled.name} in the body")
+
+
+def _value(statement: ast.stmt) -> ast.expr:
+    from forscan.analyse.lists import appended
+
+    found = appended(statement)
+    assert found is not None
+    return found[1]
+
+
+class _Uses:
+    """Whether all uses behind the loop can take an array in place of the list.
+
+    Attributes:
+      as_array: they can.
+      tree: the items are pytrees, put together by a tree map.
+      edits: the changes that the uses need.
+      after: statements behind the loop.
+    """
+
+    def __init__(self, draft: Draft, filled: FilledList) -> None:
+        self.draft = draft
+        self.context = draft.context
+        self.filled = filled
+        self.parents = self.context.module.functions.parents
+        self.edits: list[Edit] = []
+        self.after: tuple[str, ...] = ()
+        self.tree = False
+        self.plain = 0  # uses that see the array as it is, in visiting order
+        proven = self.array_items()
+        fine = [self.use(node) for node in filled.uses]
+        behind = all(n.lineno > draft.statement.lineno for n in filled.uses)
+        self.as_array = filled.fresh and behind and all(fine)
+        if self.as_array and draft.loop.reverse and self.plain:
+            self.after = (f"{filled.name} = {filled.name}[::-1]",)
+        if not self.as_array and not proven:
+            raise Refused(_reason("FSC202", filled, f"the list {filled.name} is used as a list behind the loop, and "
+                "nothing shows that its items are arrays: a scan would give back one pytree of stacks",
+                "Stack the items after the loop, for instance by jnp.stack."))  # fmt: skip
+
+    def array_items(self) -> bool:
+        value = self.filled.values[0]
+        return is_array_expression(value, self.draft.statement.body, self.context)
+
+    def use(self, node: ast.Name) -> bool:
+        """Whether one use can take the array; notes its edit."""
+        whole: ast.expr = node
+        flipped = False
+        parent = self.parents.get(node)
+        while True:  # out[::-1], reversed(out), list(reversed(out))
+            if isinstance(parent, ast.Subscript) and ast.unparse(parent.slice) == "::-1":
+                flipped = not flipped
+            elif isinstance(parent, ast.Call) and self.is_builtin(parent, "reversed"):
+                flipped = not flipped
+            elif not (isinstance(parent, ast.Call) and self.is_builtin(parent, "list", "tuple")):
+                break
+            whole, parent = parent, self.parents.get(parent)
+        if isinstance(parent, ast.Call) and parent.args and parent.args[0] is whole:
+            path = self.context.resolve(parent.func)
+            if path in _STACKS:
+                return self.stack(parent, path, flipped)
+            if path in _JOINS and whole is node:
+                self.plain += 1
+                return True
+            if path in ("len", "sum") and whole is node:
+                self.plain += 1
+                return path == "len" or self.array_items()
+        if isinstance(parent, ast.Starred):
+            call = self.parents.get(parent)
+            if isinstance(call, ast.Call) and self.is_tree_stack(call) and whole is node:
+                self.tree = True
+                self.replace(call, self.name(flipped))
+                return not self.draft.loop.reverse
+        if isinstance(parent, ast.Subscript) and parent.value is whole and whole is node:
+            if isinstance(parent.ctx, ast.Load):
+                self.plain += 1
+                return self.array_items()
+        return False
+
+    def is_builtin(self, call: ast.Call, *names: str) -> bool:
+        return self.context.resolve(call.func) in names and len(call.args) == 1
+
+    def name(self, flipped: bool) -> str:
+        backwards = flipped != self.draft.loop.reverse
+        return f"{self.filled.name}[::-1]" if backwards else self.filled.name
+
+    def stack(self, call: ast.Call, path: str, flipped: bool) -> bool:
+        """`jnp.stack(out, axis=k)` over items becomes the array, its axis moved."""
+        axis: ast.expr | None = call.args[1] if len(call.args) > 1 else None
+        for keyword in call.keywords:
+            if keyword.arg != "axis":
+                return False
+            axis = keyword.value
+        if path != "jax.numpy.stack" and (axis is not None or not self.array_items()):
+            return False
+        if len(call.args) > 2:
+            return False
+        text = self.name(flipped)
+        if axis is not None and ast.unparse(axis) != "0":
+            jnp = self.draft.spelling.jnp
+            text = f"{jnp}.moveaxis({text}, 0, {self.context.source.segment(axis)})"
+        self.replace(call, text)
+        return True
+
+    def is_tree_stack(self, call: ast.Call) -> bool:
+        """`jax.tree.map(lambda *xs: jnp.stack(xs), *out)`."""
+        if self.context.resolve(call.func) not in _TREE_MAPS or len(call.args) != 2:
+            return False
+        function = call.args[0]
+        if not isinstance(function, ast.Lambda) or not function.args.vararg:
+            return False
+        body = function.body
+        return (
+            isinstance(body, ast.Call)
+            and self.context.resolve(body.func) == "jax.numpy.stack"
+            and len(body.args) == 1
+            and not body.keywords
+            and ast.unparse(body.args[0]) == function.args.vararg.arg
+        )
+
+    def replace(self, call: ast.Call, text: str) -> None:
+        """Puts the array in place of a call; `out = jnp.stack(out)` goes altogether."""
+        source = self.context.source
+        statement = self.parents.get(call)
+        if isinstance(statement, ast.Assign) and statement.value is call:
+            target = statement.targets[0]
+            if len(statement.targets) == 1 and isinstance(target, ast.Name) and target.id == text:
+                self.edits.append(removal(source, statement))
+                return
+        self.edits.append(Edit(source.start(call), source.end(call), text))

@@ -1,0 +1,202 @@
+"""Reads `a[i]` of a proven array become xs, where the slices are known to be there."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+from forscan.analyse.arrays import Evidence, evidence
+from forscan.analyse.trip_count import Extent, extent, leading, literal_int, stable
+from forscan.analyse.uses import Kind, Use
+from forscan.model import Element
+from forscan.passes.draft import Draft
+from forscan.syntax.code import expression
+from forscan.syntax.names import reads, walk_all
+
+
+@dataclass(frozen=True)
+class Read:
+    """One read `base[…, i + offset, …]`.
+
+    Attributes:
+      base: the array.
+      axis: the axis that the index picks from.
+      offset: what is added to the index.
+    """
+
+    node: ast.Subscript
+    base: ast.expr
+    axis: int
+    offset: int
+
+    @property
+    def key(self) -> tuple[str, int, int]:
+        return ast.unparse(self.base), self.axis, self.offset
+
+
+def index_to_xs(draft: Draft) -> Draft:
+    """Scans take slices of arrays; only a scan has xs."""
+    counter = draft.loop.counter
+    if draft.target != "scan" or counter is None or not draft.index_uses:
+        return draft
+    if any(u.kind in (Kind.ARITHMETIC,) for u in draft.index_uses) and _index_stays(draft):
+        pass  # the index itself stays; its reads may still become xs
+    reads_now = _reads(draft)
+    groups: dict[tuple[str, int, int], list[Read]] = {}
+    for read in reads_now:
+        groups.setdefault(read.key, []).append(read)
+    for group in groups.values():
+        source = _source(draft, group[0])
+        if source is not None:
+            draft = _replace(draft, group[0].key, source)
+    return draft
+
+
+def _index_stays(draft: Draft) -> bool:
+    return any(u.read is None for u in draft.index_uses)
+
+
+def _reads(draft: Draft) -> list[Read]:
+    """The plain reads of loop-invariant arrays at the index."""
+    found = []
+    changed = {*draft.state.carried, *draft.state.last, *draft.state.local, *draft.state.targets}
+    for use in draft.index_uses:
+        if use.read is None:
+            continue
+        read = parse_read(use.read, use)
+        if read is None or set(reads(read.base)) & changed:
+            continue
+        if evidence(read.base, draft.context) in (Evidence.ARRAY, Evidence.NUMPY, Evidence.TABLE):
+            found.append(read)
+    return found
+
+
+def parse_read(node: ast.Subscript, use: Use) -> Read | None:
+    """`a[i + c]`, `a[:, i]`, `a[:, i, :]`: all other axes taken whole."""
+    index = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    axis = None
+    for position, item in enumerate(index):
+        if isinstance(item, ast.Slice):
+            if item.lower or item.upper or item.step:
+                return None
+        elif use.node in ast.walk(item):
+            axis = position
+        else:
+            return None
+    if axis is None:
+        return None
+    offset = _offset(index[axis], use.node.id)
+    return None if offset is None else Read(node, node.value, axis, offset)
+
+
+def _offset(node: ast.expr, name: str) -> int | None:
+    if isinstance(node, ast.Name) and node.id == name:
+        return 0
+    found = extent(node, None)
+    return found.constant if found.base == name else None
+
+
+def _source(draft: Draft, read: Read) -> str | None:
+    """The xs for a read, None where a slice could be cut short or wrap around."""
+    counter = draft.loop.counter
+    assert counter is not None
+    start = literal_int(expression(counter.start))
+    if start is None or start + read.offset < 0 or not stable(read.base, draft.context):
+        return None
+    found = evidence(read.base, draft.context)
+    size = leading(read.base, draft.context, axis=read.axis)
+    if found is Evidence.TABLE and read.axis == 0:
+        size = extent(expression(f"len({ast.unparse(read.base)})"), draft.context)
+    stop = extent(expression(counter.stop), draft.context)
+    tied = stop.base == size.base and stop.constant + read.offset <= size.constant
+    if not tied and not _tied_by_another(draft, read):
+        return None
+    whole = tied and stop.constant + read.offset == size.constant
+    base = ast.unparse(read.base)
+    if not base.isidentifier() and "." not in base:
+        base = f"({base})"
+    return _sliced(draft, read, base, start, whole, found)
+
+
+def _tied_by_another(draft: Draft, read: Read) -> bool:
+    """An array of unknown length is cut to the trip count, and `length` guards it.
+
+    If it is shorter, the scan raises: loud. Python would clamp the index.
+    """
+    return evidence(read.base, draft.context) is Evidence.ARRAY and any(
+        _exactly_tied(draft, r) for r in _reads(draft) if r.key != read.key
+    )
+
+
+def _exactly_tied(draft: Draft, read: Read) -> bool:
+    counter = draft.loop.counter
+    assert counter is not None
+    size = leading(read.base, draft.context, axis=read.axis)
+    stop = extent(expression(counter.stop), draft.context)
+    return (
+        stable(read.base, draft.context)
+        and stop.base == size.base
+        and stop.constant + read.offset <= size.constant
+    )
+
+
+def _sliced(
+    draft: Draft, read: Read, base: str, start: int, whole: bool, found: Evidence
+) -> str:
+    counter = draft.loop.counter
+    assert counter is not None
+    jnp = draft.spelling.jnp
+    if found is Evidence.TABLE:
+        base = f"{jnp}.stack({base})"  # numbers stay weakly typed, as in Python
+    lower = "" if start + read.offset == 0 else str(start + read.offset)
+    upper = "" if whole else _upper(counter.stop, read.offset)
+    part = f"{lower}:{upper}"
+    if counter.step != "1":
+        part += f":{counter.step}"
+    if part != ":":
+        base += f"[{', '.join([':'] * read.axis + [part])}]"
+    return base if read.axis == 0 else f"{jnp}.moveaxis({base}, {read.axis}, 0)"
+
+
+def _upper(stop: str, offset: int) -> str:
+    node = expression(stop)
+    number = extent(node, None)
+    plain = Extent(number.base, number.constant + offset)
+    return plain.text(number.base) if number.base else str(plain.constant)
+
+
+def _replace(draft: Draft, key: tuple[str, int, int], source: str) -> Draft:
+    """Puts a name in place of all equal reads in the body."""
+    counter = draft.loop.counter
+    assert counter is not None
+    body = draft.loop.body
+    name = draft.fresh.name(*_wishes(key, counter.name))
+    edits = []
+    for node in walk_all(body.statements):
+        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
+            for part in ast.walk(node.slice):
+                if isinstance(part, ast.Name) and part.id == counter.name:
+                    use = Use(part, Kind.PURE, "")
+                    read = parse_read(node, use)
+                    if read is not None and read.key == key:
+                        edits.append(body.replace(node, name))
+                    break
+    if not edits:
+        return draft
+    element = Element(name, source)
+    return draft.with_loop(
+        body=body.edited(edits), elements=(*draft.loop.elements, element)
+    )
+
+
+def _wishes(key: tuple[str, int, int], index: str) -> list[str]:
+    """`x_i`, `x_next`, `x_prev` for reads of x at i, i + 1, i - 1."""
+    base = key[0].split(".")[-1]
+    base = base if base.isidentifier() else "item"
+    base = base if base.islower() else base.lower()
+    if key[2] == 1:
+        return [f"{base}_next", f"{base}_{index}_next"]
+    if key[2] == -1:
+        return [f"{base}_prev", f"{base}_{index}_prev"]
+    single = f"{base}_{index}" if index.isidentifier() and index != "_" else base
+    return [single, f"{single}_item"]

@@ -1,0 +1,41 @@
+"""fori_loop has no xs: what an iteration takes is read at the index."""
+
+from __future__ import annotations
+
+from forscan.model import Counter, Element, Refusal, Refused
+from forscan.passes.draft import Draft
+from forscan.syntax.code import Code
+
+
+def xs_to_index(draft: Draft) -> Draft:
+    """Elements become reads at the head of the body, for fori_loop only."""
+    if draft.target != "fori_loop" or not draft.loop.elements:
+        return draft
+    loop = draft.loop
+    counter = loop.counter
+    before: list[str] = []
+    head: list[str] = []
+    sources: list[str] = []
+    for element in loop.elements:
+        source = element.source
+        if not source.isidentifier():
+            source = draft.fresh.name(_plural(element), "items")
+            before.append(f"{source} = {element.source}")
+        sources.append(source)
+    if counter is None:
+        counter = Counter(draft.fresh.name("i", "k"), f"len({sources[0]})")
+    if counter.step != "1":
+        raise Refused(Refusal(
+            "FSC201", "the items are taken in steps, and fori_loop counts by one",
+            "Convert to a scan."))  # fmt: skip
+    offset = "" if counter.start == "0" else f" - {counter.start}"
+    for element, source in zip(loop.elements, sources, strict=True):
+        head.append(f"{element.target} = {source}[{counter.name}{offset}]")
+    body = Code("\n".join([*head, loop.body.text]))
+    return draft.with_loop(
+        body=body, counter=counter, elements=(), before=(*loop.before, *before)
+    )
+
+
+def _plural(element: Element) -> str:
+    return f"{element.target}s" if element.target.isidentifier() else "items"

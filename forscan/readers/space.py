@@ -1,0 +1,322 @@
+"""The iteration space of a `for`: what `range`, `zip`, `enumerate` and arrays become."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field, replace
+
+from forscan.analyse.arrays import Evidence, evidence
+from forscan.analyse.trip_count import Extent, add, extent, leading, literal_int, stable
+from forscan.find.context import FunctionContext
+from forscan.model import Counter, Element, Refusal, Refused
+from forscan.syntax.code import one_line
+from forscan.syntax.names import Fresh, target_names
+
+
+@dataclass(frozen=True)
+class Space:
+    """An iteration space.
+
+    Attributes:
+      counter: the induction variable, if there is one.
+      elements: the slices taken per iteration.
+      reverse: the last index comes first.
+      head: statements that the body begins with (a pair put together again).
+      before: statements in front of the loop.
+      trips: normal forms of the trip count, one for each part of a zip.
+    """
+
+    counter: Counter | None = None
+    elements: tuple[Element, ...] = ()
+    reverse: bool = False
+    head: tuple[str, ...] = ()
+    before: tuple[str, ...] = ()
+    trips: tuple[Extent, ...] = ()
+    names: frozenset[str] = field(default=frozenset())
+
+
+def read_space(node: ast.For, context: FunctionContext, jnp: str) -> Space:
+    """The iteration space of a loop.
+
+    Raises:
+      Refused: the iterable has no counterpart in a scan.
+    """
+    reader = _Reader(node, context, jnp)
+    space = reader.read(node.target, node.iter)
+    if len({t for t in space.trips}) > 1:
+        space = reader.trim(space)
+    return replace(space, names=frozenset(target_names(node.target)))
+
+
+def _no(code: str, node: ast.expr, message: str, help: str) -> Refused:
+    return Refused(Refusal(code, message, help, node.lineno, node.col_offset + 1))
+
+
+class _Reader:
+    def __init__(self, loop: ast.For, context: FunctionContext, jnp: str) -> None:
+        self.loop = loop
+        self.context = context
+        self.fresh: Fresh = context.module.fresh
+        self.jnp = jnp
+
+    def text(self, node: ast.expr) -> str:
+        return one_line(self.context.source, node)
+
+    def read(self, target: ast.expr, iterable: ast.expr) -> Space:
+        self.check_target(target)
+        if isinstance(iterable, ast.Call):
+            path = self.context.resolve(iterable.func)
+            plain = not iterable.keywords and not any(
+                isinstance(a, ast.Starred) for a in iterable.args
+            )
+            arguments = iterable.args
+            if path == "range" and plain and 1 <= len(arguments) <= 3:
+                return self.range(target, arguments)
+            if path == "reversed" and plain and len(arguments) == 1:
+                inner = self.read(target, arguments[0])
+                return replace(inner, reverse=not inner.reverse)
+            if path == "enumerate" and self.enumerates(iterable):
+                return self.enumerate(target, iterable)
+            if path == "zip" and self.zips(iterable):
+                return self.zip(target, arguments)
+        if isinstance(iterable, ast.Tuple | ast.List):
+            return self.literal(target, iterable)
+        return self.array(target, iterable)
+
+    def check_target(self, target: ast.expr) -> None:
+        for node in ast.walk(target):
+            if isinstance(node, ast.Attribute | ast.Subscript):
+                raise _no(
+                    "FSC303", target,
+                    f"the target {self.text(target)} is stored in an object on each iteration",
+                    "Use a plain name as the target and store it after the loop.",
+                )  # fmt: skip
+
+    # range
+
+    def range(self, target: ast.expr, arguments: list[ast.expr]) -> Space:
+        texts = [self.text(a) for a in arguments]
+        start, stop, step = "0", texts[0], "1"
+        if len(texts) > 1:
+            start, stop = texts[0], texts[1]
+        if len(texts) > 2:
+            step = texts[2]
+        self.check_bounds(arguments)
+        reverse = step == "-1"
+        if reverse:
+            start, stop, step = add(stop, 1), add(start, 1), "1"
+        name, head = self.single(target)
+        counter = Counter(name, stop, start, step)
+        return Space(counter, reverse=reverse, head=head, trips=(self.trips(counter),))
+
+    def trips(self, counter: Counter) -> Extent:
+        stop = extent(ast.parse(counter.stop, mode="eval").body, self.context)
+        start = literal_int(ast.parse(counter.start, mode="eval").body)
+        if counter.step == "1" and start is not None:
+            return stop + -start
+        return Extent(f"len(range({counter.range}))", 0)
+
+    def check_bounds(self, arguments: list[ast.expr]) -> None:
+        """Bounds that are tracers: the loop cannot run as it stands."""
+        function = self.context.node
+        traced = self.context.module.traced.traced_parameters(function)
+        bad = sorted(
+            {
+                n.id
+                for a in arguments
+                for n in ast.walk(a)
+                if isinstance(n, ast.Name) and n.id in traced and self.bare(n, a)
+            }
+        )
+        if bad:
+            names = ", ".join(f'"{b}"' for b in bad)
+            listed = names if len(bad) == 1 else f"({names})"
+            raise _no(
+                "FSC203", arguments[0],
+                f"the trip count depends on {', '.join(bad)}, which is traced: under jit "
+                "`range` gets a tracer and raises, so the loop cannot run as it stands",
+                f"Mark it as static: `jax.jit(..., static_argnames={listed})`.",
+            )  # fmt: skip
+
+    def bare(self, name: ast.Name, expression: ast.expr) -> bool:
+        """Whether a name is used as a number itself, not for its shape or length."""
+        parents = self.context.module.functions.parents
+        node: ast.AST = name
+        while node is not expression:
+            node = parents[node]
+            if isinstance(node, ast.Attribute | ast.Subscript | ast.Call):
+                return False
+        return stable(name, self.context)
+
+    def single(self, target: ast.expr) -> tuple[str, tuple[str, ...]]:
+        if isinstance(target, ast.Name):
+            return target.id, ()
+        raise _no(
+            "FSC205", target, f"the items cannot be unpacked into {self.text(target)}",
+            "Use one name as the target.",
+        )  # fmt: skip
+
+    # enumerate and zip
+
+    def enumerates(self, call: ast.Call) -> bool:
+        keywords = [k.arg for k in call.keywords]
+        return 1 <= len(call.args) + len(keywords) <= 2 and keywords in ([], ["start"])
+
+    def enumerate(self, target: ast.expr, call: ast.Call) -> Space:
+        if len(call.args) > 1:
+            start = self.text(call.args[1])
+        else:
+            start = self.text(call.keywords[0].value) if call.keywords else "0"
+        head: tuple[str, ...] = ()
+        if isinstance(target, ast.Tuple | ast.List) and len(target.elts) == 2:
+            first, second = target.elts
+        else:
+            pair, _ = self.single(target)
+            index, item = self.fresh.name("i"), self.fresh.name("item")
+            head = (f"{pair} = ({index}, {item})",)
+            first, second = (ast.copy_location(ast.Name(n, ast.Store()), target) for n in (index, item))
+        name, _ = self.single(first)
+        inner = self.read(second, call.args[0])
+        if inner.counter:
+            raise _no("FSC201", call, "enumerate over a range counts twice", "Use the range alone.")
+        if inner.reverse:
+            raise _no(
+                "FSC201", call, "enumerate counts upwards over items that come in reverse",
+                "Iterate a reversed array, `x[::-1]`.",
+            )  # fmt: skip
+        length = self.length(inner)
+        stop = add(length, literal_int(ast.parse(start, mode="eval").body) or 0)
+        if literal_int(ast.parse(start, mode="eval").body) is None:
+            stop = f"{start} + {length}"
+        counter = Counter(name, stop, start)
+        return replace(inner, counter=counter, head=head + inner.head)
+
+    def length(self, space: Space) -> str:
+        source = space.elements[0].source
+        return f"len({source})" if source.isidentifier() else f"len({source})"
+
+    def zips(self, call: ast.Call) -> bool:
+        return all(k.arg == "strict" for k in call.keywords) and not any(
+            isinstance(a, ast.Starred) for a in call.args
+        ) and bool(call.args)  # fmt: skip
+
+    def zip(self, target: ast.expr, parts: list[ast.expr]) -> Space:
+        head: tuple[str, ...] = ()
+        if isinstance(target, ast.Tuple | ast.List) and len(target.elts) == len(parts):
+            targets = target.elts
+        else:
+            name, _ = self.single(target)
+            items = [self.fresh.name(f"{name}_{k}") for k in range(len(parts))]
+            head = (f"{name} = ({', '.join(items)}{',' * (len(items) == 1)})",)
+            targets = [ast.copy_location(ast.Name(n, ast.Store()), target) for n in items]
+        spaces = [self.read(t, p) for t, p in zip(targets, parts, strict=True)]
+        counters = [s.counter for s in spaces if s.counter]
+        if len(counters) > 1 or len({s.reverse for s in spaces}) > 1:
+            raise _no(
+                "FSC201", self.loop.iter, "the parts of the zip count in different ways",
+                "Zip arrays that run in one direction, and at most one range.",
+            )  # fmt: skip
+        return Space(
+            counters[0] if counters else None,
+            tuple(e for s in spaces for e in s.elements),
+            spaces[0].reverse,
+            head + tuple(h for s in spaces for h in s.head),
+            (),
+            tuple(t for s in spaces for t in s.trips),
+        )
+
+    def trim(self, space: Space) -> Space:
+        """Parts of a zip that may differ in length are cut to the shortest.
+
+        `zip` stops at the shortest, a scan raises: the cut costs nothing where the
+        lengths are equal.
+        """
+        numbers = {t.constant for t in space.trips if not t.base}
+        if space.counter or space.reverse or len(space.elements) < 2 or numbers:
+            raise _no(
+                "FSC201", self.loop.iter,
+                "the parts of the zip may differ in length: zip stops at the shortest, a scan raises",
+                "Cut the arrays to one length before the loop.",
+            )  # fmt: skip
+        if any(not e.source.isidentifier() for e in space.elements):
+            raise _no(
+                "FSC201", self.loop.iter,
+                "the parts of the zip may differ in length: zip stops at the shortest, a scan raises",
+                "Give the parts names and cut them to one length before the loop.",
+            )  # fmt: skip
+        n = self.fresh.name("n", "length")
+        lengths = ", ".join(f"len({e.source})" for e in space.elements)
+        elements = tuple(
+            replace(e, source=f"{e.source}[:{n}]") for e in space.elements
+        )
+        return replace(space, elements=elements, before=(f"{n} = min({lengths})",))
+
+    # items
+
+    def literal(self, target: ast.expr, node: ast.Tuple | ast.List) -> Space:
+        """Numbers written out: a stack of them stays weakly typed, as they are."""
+        try:
+            rows = ast.literal_eval(node)
+        except (ValueError, TypeError):
+            raise _no(
+                "FSC205", node, f"the items of {self.text(node)} are not all numbers",
+                "Keep the Python loop, or stack equal arrays before it.",
+            ) from None  # fmt: skip
+        trips = (Extent("", len(rows)),)
+        if isinstance(target, ast.Tuple | ast.List):
+            width = len(target.elts)
+            if not all(isinstance(r, tuple | list) and len(r) == width for r in rows):
+                raise _no("FSC205", node, "the items are not rows of one length", "Keep the Python loop.")
+            columns = [self.column(node, [r[k] for r in rows]) for k in range(width)]
+            targets = [self.single(t)[0] for t in target.elts]
+            elements = [Element(t, c) for t, c in zip(targets, columns, strict=True)]
+            return Space(elements=tuple(elements), trips=trips)
+        name, _ = self.single(target)
+        return Space(elements=(Element(name, self.column(node, list(rows))),), trips=trips)
+
+    def column(self, node: ast.expr, values: list[object]) -> str:
+        kinds = {type(v) for v in values}
+        if len(kinds) != 1 or not kinds <= {int, float, complex}:
+            raise _no(
+                "FSC205", node, "the items are not numbers of one kind",
+                "Write them as numbers of one kind, or keep the Python loop.",
+            )  # fmt: skip
+        return f"{self.jnp}.stack([{', '.join(map(repr, values))}])"
+
+    def array(self, target: ast.expr, node: ast.expr) -> Space:
+        found = evidence(node, self.context)
+        shown = self.text(node)
+        if found is Evidence.TABLE:
+            raise _no(
+                "FSC205", node, f"{shown} is a Python sequence of numbers, not an array",
+                f"Make it an array before the loop (`jnp.asarray({shown})` is strongly typed).",
+            )  # fmt: skip
+        if found is Evidence.OTHER:
+            raise _no(
+                "FSC201", node, f"{shown} is no array: a scan takes slices of arrays along their leading axis",
+                "Iterate an array, or stack equal items into one before the loop.",
+            )  # fmt: skip
+        if found is Evidence.UNKNOWN and not self.items_are_arrays(target):
+            raise _no(
+                "FSC202", node, f"nothing shows that {shown} is one array; if it is a list or another "
+                "pytree, a scan would slice every array in it",
+                f"Annotate {shown} as jax.Array; equal layers can be stacked first: "
+                f"`jax.tree.map(lambda *leaves: jnp.stack(leaves), *{shown})`.",
+            )  # fmt: skip
+        trips = (leading(node, self.context),)
+        if isinstance(target, ast.Name):
+            return Space(elements=(Element(target.id, shown),), trips=trips)
+        return self.rows(target, shown, trips)
+
+    def rows(self, target: ast.expr, shown: str, trips: tuple[Extent, ...]) -> Space:
+        """A pattern unpacks each slice in the body, as it did in the header."""
+        assert isinstance(target, ast.Tuple | ast.List)
+        row = self.fresh.name("row", "item")
+        unpack = f"{self.text(target)} = {row}"
+        return Space(elements=(Element(row, shown),), head=(unpack,), trips=trips)
+
+    def items_are_arrays(self, target: ast.expr) -> bool:
+        """Whether the body uses the items only as arrays: a list there would raise."""
+        from forscan.analyse.items import used_as_arrays
+
+        return used_as_arrays(target, self.loop, self.context)

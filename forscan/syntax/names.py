@@ -1,0 +1,278 @@
+"""Which names a piece of syntax reads and binds in the scope it stands in."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
+@dataclass
+class Activity:
+    """Names read and bound, in order of appearance (dicts serve as ordered sets).
+
+    `exposed` are the reads that come before any binding in straight-line order.
+    """
+
+    reads: dict[str, None] = field(default_factory=dict)
+    binds: dict[str, None] = field(default_factory=dict)
+    deletes: dict[str, None] = field(default_factory=dict)
+    exposed: dict[str, None] = field(default_factory=dict)
+
+
+class _Collector(ast.NodeVisitor):
+    """Walks in evaluation order; scopes inside contribute their free names only."""
+
+    def __init__(self) -> None:
+        self.found = Activity()
+
+    def read(self, name: str) -> None:
+        self.found.reads[name] = None
+        if name not in self.found.binds:
+            self.found.exposed[name] = None
+
+    def bind(self, name: str) -> None:
+        self.found.binds[name] = None
+
+    def visit_Name(self, node: ast.Name) -> None:
+        if isinstance(node.ctx, ast.Load):
+            self.read(node.id)
+        elif isinstance(node.ctx, ast.Store):
+            self.bind(node.id)
+        else:
+            self.read(node.id)
+            self.found.deletes[node.id] = None
+
+    def visit_Assign(self, node: ast.Assign) -> None:
+        self.visit(node.value)
+        for target in node.targets:
+            self.visit(target)
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
+        if node.value:
+            self.visit(node.value)
+            self.visit(node.target)
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> None:
+        if isinstance(node.target, ast.Name):
+            self.read(node.target.id)
+        self.visit(node.value)
+        self.visit(node.target)
+
+    def visit_NamedExpr(self, node: ast.NamedExpr) -> None:
+        self.visit(node.value)
+        self.visit(node.target)
+
+    def visit_For(self, node: ast.For) -> None:
+        self.visit(node.iter)
+        self.visit(node.target)
+        self.all(node.body)
+        self.all(node.orelse)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+        self.all(node.decorator_list)
+        self.defaults(node.args)
+        for name in free_names(node):
+            self.read(name)
+        self.bind(node.name)
+
+    visit_AsyncFunctionDef = visit_FunctionDef  # noqa: N815
+
+    def visit_Lambda(self, node: ast.Lambda) -> None:
+        self.defaults(node.args)
+        for name in free_names(node):
+            self.read(name)
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> None:
+        self.all(node.decorator_list)
+        self.all(node.bases)
+        inner = activity(node.body)
+        for name in inner.exposed:
+            self.read(name)
+        self.bind(node.name)
+
+    def comprehension(self, node: ast.expr) -> None:
+        for name in _comprehension_reads(node):
+            self.read(name)
+        for inner in ast.walk(node):  # a walrus binds in the function around
+            if isinstance(inner, ast.NamedExpr):
+                self.bind(inner.target.id)
+
+    visit_ListComp = visit_SetComp = visit_DictComp = comprehension  # noqa: N815
+    visit_GeneratorExp = comprehension  # noqa: N815
+
+    def visit_Import(self, node: ast.Import | ast.ImportFrom) -> None:
+        for alias in node.names:
+            self.bind((alias.asname or alias.name).split(".")[0])
+
+    visit_ImportFrom = visit_Import  # noqa: N815
+
+    def visit_ExceptHandler(self, node: ast.ExceptHandler) -> None:
+        if node.type:
+            self.visit(node.type)
+        if node.name:
+            self.bind(node.name)
+        self.all(node.body)
+
+    def visit_MatchAs(self, node: ast.MatchAs) -> None:
+        if node.pattern:
+            self.visit(node.pattern)
+        if node.name:
+            self.bind(node.name)
+
+    def visit_MatchStar(self, node: ast.MatchStar) -> None:
+        if node.name:
+            self.bind(node.name)
+
+    def visit_MatchMapping(self, node: ast.MatchMapping) -> None:
+        self.all(node.patterns)
+        if node.rest:
+            self.bind(node.rest)
+
+    def defaults(self, arguments: ast.arguments) -> None:
+        self.all(arguments.defaults)
+        self.all([d for d in arguments.kw_defaults if d is not None])
+
+    def all(self, nodes: Iterable[ast.AST]) -> None:
+        for node in nodes:
+            self.visit(node)
+
+
+def activity(nodes: ast.AST | Iterable[ast.AST]) -> Activity:
+    """What the nodes, taken in order, read and bind in their own scope."""
+    collector = _Collector()
+    collector.all([nodes] if isinstance(nodes, ast.AST) else nodes)
+    return collector.found
+
+
+def reads(nodes: ast.AST | Iterable[ast.AST]) -> dict[str, None]:
+    return activity(nodes).reads
+
+
+def binds(nodes: ast.AST | Iterable[ast.AST]) -> dict[str, None]:
+    return activity(nodes).binds
+
+
+def parameters(node: FunctionNode) -> list[str]:
+    a = node.args
+    names = [p.arg for p in (*a.posonlyargs, *a.args, *a.kwonlyargs)]
+    return names + [p.arg for p in (a.vararg, a.kwarg) if p]
+
+
+def free_names(node: FunctionNode) -> dict[str, None]:
+    """The names a function reads from the scopes around it (builtins included)."""
+    body = [node.body] if isinstance(node, ast.Lambda) else node.body
+    inner = activity(body)
+    local = {*parameters(node), *inner.binds} - declared_outside(body)
+    return {name: None for name in inner.reads if name not in local}
+
+
+def declared_outside(body: Iterable[ast.AST]) -> set[str]:
+    """Names under `global` or `nonlocal` anywhere in the body."""
+    return {
+        name
+        for node in walk_all(body)
+        if isinstance(node, ast.Global | ast.Nonlocal)
+        for name in node.names
+    }
+
+
+def _comprehension_reads(node: ast.expr) -> dict[str, None]:
+    assert isinstance(node, _COMPREHENSIONS)
+    collector = _Collector()
+    for generator in node.generators:
+        collector.visit(generator.iter)
+        collector.visit(generator.target)
+        collector.all(generator.ifs)
+    parts = (
+        [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
+    )
+    collector.all(parts)
+    return collector.found.exposed
+
+
+def walk_all(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
+    for node in nodes:
+        yield from ast.walk(node)
+
+
+def walk_scope(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
+    """All nodes of the scope, not those inside nested functions and classes."""
+    stack = list(nodes)[::-1]
+    while stack:
+        node = stack.pop()
+        yield node
+        if not isinstance(
+            node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef
+        ):
+            stack.extend(reversed(list(ast.iter_child_nodes(node))))
+
+
+def all_names(tree: ast.AST) -> set[str]:
+    """Every identifier that occurs, however it is used: what a new name must avoid."""
+    found: set[str] = set(dir(builtins))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name):
+            found.add(node.id)
+        elif isinstance(node, ast.arg):
+            found.add(node.arg)
+        elif isinstance(
+            node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+        ):
+            found.add(node.name)
+        elif isinstance(node, ast.alias):
+            found.add((node.asname or node.name).split(".")[0])
+        elif isinstance(node, ast.Global | ast.Nonlocal):
+            found.update(node.names)
+    return found
+
+
+def target_names(target: ast.expr) -> list[str]:
+    """The names that an assignment target binds, left to right."""
+    return [n.id for n in ast.walk(target) if isinstance(n, ast.Name)
+            and isinstance(n.ctx, ast.Store)]
+
+
+def dotted(node: ast.expr) -> str | None:
+    """`a.b.c` of a chain of attributes on a name, else None."""
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    if not isinstance(node, ast.Name):
+        return None
+    return ".".join([node.id, *reversed(parts)])
+
+
+class Fresh:
+    """Gives names that nothing in the file uses.
+
+    Attributes:
+      taken: all identifiers of the file, and the names given so far.
+      read: the names that the file reads.
+    """
+
+    def __init__(self, tree: ast.AST) -> None:
+        self.taken = all_names(tree)
+        self.read = {
+            n.id
+            for n in ast.walk(tree)
+            if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)
+        }
+
+    def name(self, *wishes: str) -> str:
+        """The first wish that is free, else the last one with a number."""
+        for wish in wishes:
+            if wish not in self.taken:
+                break
+        else:
+            number = 2
+            while f"{wishes[-1]}_{number}" in self.taken:
+                number += 1
+            wish = f"{wishes[-1]}_{number}"
+        self.taken.add(wish)
+        return wish

@@ -1,0 +1,115 @@
+"""Results: what happened to each loop, and to each file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+
+from forscan.model import Refusal
+
+
+class Status(StrEnum):
+    CONVERTED = "converted"
+    CONVERTIBLE = "convertible"
+    REFUSED = "refused"
+    SKIPPED = "skipped"
+
+
+@dataclass(frozen=True)
+class Span:
+    """A place in a file: lines and columns count from 1, the end is exclusive."""
+
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one loop; every loop that is found has exactly one.
+
+    Attributes:
+      file: the path as it was given.
+      span: the loop, in the file as it was.
+      function: the dotted name of the function around it.
+      status: converted, convertible, refused or skipped.
+      source, target: the form it has and the form asked for.
+      reasons: why it was refused or skipped; all of them.
+      assumptions: what a conversion relies on, each loud when wrong.
+    """
+
+    file: str
+    span: Span
+    function: str
+    status: Status
+    source: str
+    target: str
+    reasons: tuple[Refusal, ...] = ()
+    assumptions: tuple[str, ...] = ()
+
+    @property
+    def code(self) -> str:
+        if self.reasons:
+            return self.reasons[0].code
+        return "FSC102" if self.target == "for" else "FSC101"
+
+    @property
+    def message(self) -> str:
+        if self.reasons:
+            return "; ".join(dict.fromkeys(r.message for r in self.reasons))
+        done = "became" if self.status is Status.CONVERTED else "can become"
+        return f"this {self.source} loop {done} a {self.target} loop"
+
+    @property
+    def help(self) -> str:
+        if self.reasons:
+            return " ".join(dict.fromkeys(r.help for r in self.reasons))
+        return "; ".join(self.assumptions)
+
+    def as_json(self) -> dict[str, object]:
+        return {
+            "file": self.file,
+            "line": self.span.line,
+            "column": self.span.column,
+            "end_line": self.span.end_line,
+            "end_column": self.span.end_column,
+            "function": self.function,
+            "code": self.code,
+            "status": self.status.value,
+            "from": self.source,
+            "to": self.target,
+            "message": self.message,
+            "help": self.help,
+        }
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Which loops of a file are meant: all, those of a function, or the one at a line."""
+
+    function: str | None = None
+    line: int | None = None
+
+
+@dataclass(frozen=True)
+class FileResult:
+    """What one file became.
+
+    Attributes:
+      path: the file, or the name given for stdin.
+      before, after: its bytes; equal when nothing changed.
+      outcomes: one for each loop, in the order of the file.
+      error: why the file could not be treated, with its place.
+    """
+
+    path: Path
+    before: bytes
+    after: bytes
+    outcomes: tuple[Outcome, ...] = ()
+    error: Refusal | None = field(default=None)
+
+    @property
+    def changed(self) -> bool:
+        return self.before != self.after

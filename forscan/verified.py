@@ -1,0 +1,123 @@
+"""Conversion and verification together: what is written was seen to be equal."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from forscan.api import convert_bytes
+from forscan.config import ConfigError
+from forscan.files import TargetError, parse_target
+from forscan.model import Refusal
+from forscan.types import FileResult, Status
+
+if TYPE_CHECKING:
+    from forscan.verify import Verification
+
+Options = dict[str, Any]
+
+
+def verified(options: Options) -> Callable[[FileResult], FileResult]:
+    """A step behind the conversion that takes back what is not equal.
+
+    The verdict of each call is shown on stderr (stdout where a diff is asked for).
+    """
+    from forscan.verify import VerifyUnavailable, verify_sources
+    from forscan.verify.text import format_verification
+
+    def step(result: FileResult) -> FileResult:
+        if not result.changed:
+            return result
+        try:
+            found = verify_sources(
+                result.before, result.after, result.path, options["calls"],
+                timeout=options["timeout"],
+            )  # fmt: skip
+        except VerifyUnavailable as e:
+            click.echo(f"forscan: {e}", err=True)
+            raise click.exceptions.Exit(2) from None
+        human = options["output_format"] != "json"
+        for verification in found:
+            click.echo(format_verification(verification), err=not human)
+        bad = [v for v in found if v.status != "equal"]
+        return _taken_back(result, bad[0]) if bad else result
+
+    return step
+
+
+def _taken_back(result: FileResult, found: Verification) -> FileResult:
+    code = "FSC601" if found.status == "different" else "FSC602"
+    what = "the two versions differ" if found.status == "different" else "not verified"
+    reason = Refusal(
+        code,
+        f"{what} for {found.call}: {found.reason}",
+        "The file is left as it was.",
+    )
+    outcomes = tuple(
+        replace(o, status=Status.REFUSED, reasons=(reason,))
+        if o.status is Status.CONVERTED
+        else o
+        for o in result.outcomes
+    )
+    return replace(result, after=result.before, outcomes=outcomes)
+
+
+def verify_command(options: Options) -> int:
+    """`forscan verify`: shows verdicts and costs, writes nothing."""
+    from forscan.verify import VerifyUnavailable, verify_sources
+    from forscan.verify.text import format_verification
+
+    try:
+        path, before, after = _versions(options)
+    except (TargetError, ConfigError) as e:
+        click.echo(f"forscan: {e}", err=True)
+        return 2
+    if after is None:
+        return 1
+    try:
+        found = verify_sources(
+            before, after, path, options["calls"],
+            python=options["python"], timeout=options["timeout"],
+        )  # fmt: skip
+    except VerifyUnavailable as e:
+        click.echo(f"forscan: {e}", err=True)
+        return 2
+    if options["output_format"] == "json":
+        click.echo(json.dumps([v.as_json() for v in found], indent=2))
+    else:
+        for verification in found:
+            click.echo(format_verification(verification))
+    return 0 if all(v.status == "equal" for v in found) else 1
+
+
+def _versions(options: Options) -> tuple[Path, bytes, bytes | None]:
+    """The file and the bytes of both versions; None where nothing was converted."""
+    from forscan.commands import settings
+    from forscan.report.text import concise
+
+    targets = [parse_target(t) for t in options["targets"]]
+    if len(targets) > 2 or any(t.path.is_dir() for t in targets):
+        raise TargetError("verify takes one target, or two files")
+    try:
+        contents = [t.path.read_bytes() for t in targets]
+    except OSError as e:
+        raise TargetError(f"{e.filename}: cannot be read: {e.strerror}") from None
+    if len(targets) == 2:
+        return targets[0].path, contents[0], contents[1]
+    target = targets[0]
+    config = settings(options, target.path.parent)
+    result = convert_bytes(contents[0], target.path, config, target.selection)
+    if result.error is not None:
+        e = result.error
+        raise TargetError(f"{target.path}:{e.line}:{e.column}: {e.message}")
+    if not result.changed:
+        for outcome in result.outcomes:
+            click.echo(concise(outcome), err=True)
+        click.echo("forscan: nothing was converted, so there is nothing to verify", err=True)
+        return target.path, contents[0], None
+    return target.path, result.before, result.after

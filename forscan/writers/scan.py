@@ -1,0 +1,70 @@
+"""Writes the neutral loop as a body function and a call of `lax.scan`."""
+
+from __future__ import annotations
+
+from forscan.model import Loop, Refusal, Refused, Spelling
+from forscan.syntax.code import indent
+from forscan.syntax.names import Fresh
+from forscan.writers.common import may_forget, packed, parameter
+
+
+def write(loop: Loop, fresh: Fresh, spelling: Spelling) -> str:
+    """The statements of a scan, at indentation zero.
+
+    Raises:
+      Refused: the loop still has an induction variable that no pass settled.
+    """
+    if loop.counter is not None:
+        raise Refused(
+            Refusal("FSC401", f"the index {loop.counter.name} cannot be part of a scan", "Keep the loop.")
+        )
+    name = loop.name or fresh.name("step", "body", "scan_step")
+    carry, take_carry = parameter([c.target for c in loop.carries], fresh, "carry", "state")
+    xs, take_xs = parameter([e.target for e in loop.elements], fresh, "x", "inputs")
+    if carry == xs == "_":
+        xs = "__"
+    head = "\n".join([*take_carry, *take_xs])
+    updates = packed([c.update for c in loop.carries])
+    values = packed([o.value for o in loop.outputs])
+    body = "\n".join(filter(None, [head, loop.body.text, f"return {updates}, {values}"]))
+    definition = f"def {name}({carry}, {xs}):\n{indent(body, '    ')}\n"
+    call = _call(loop, name, fresh, spelling)
+    return "\n".join([*loop.before, definition, call, *loop.after])
+
+
+def _call(loop: Loop, name: str, fresh: Fresh, spelling: Spelling) -> str:
+    arguments = [name, packed([c.init for c in loop.carries])]
+    arguments.append(packed([e.source for e in loop.elements]))
+    if loop.length is not None:
+        arguments.append(f"length={loop.length}")
+    if loop.reverse:
+        arguments.append("reverse=True")
+    if loop.unroll is not None:
+        arguments.append(f"unroll={loop.unroll}")
+    call = f"{spelling.lax}.scan({', '.join(arguments)})"
+    carries = [c.result or "_" for c in loop.carries]
+    outputs = [o.result or "_" for o in loop.outputs]
+    return _result(carries, outputs, call, fresh)
+
+
+def _result(carries: list[str], outputs: list[str], call: str, fresh: Fresh) -> str:
+    """The call with its result taken apart; nothing is bound that nobody reads."""
+    kept = any(c != "_" for c in carries), any(o != "_" for o in outputs)
+    forgotten = "_" in [*carries, *outputs] or not all(kept)
+    if forgotten and not may_forget(fresh):
+        spare = fresh.name("unused")
+        carries = [spare if c == "_" else c for c in carries]
+        outputs = [spare if o == "_" else o for o in outputs]
+    if kept == (True, False) and not may_forget(fresh):
+        return f"{_target(carries)} = {call}[0]"
+    if kept == (False, True) and not may_forget(fresh):
+        return f"{_target(outputs)} = {call}[1]"
+    if not any(kept):
+        return call
+    left = packed(carries) if kept[0] else "_"
+    right = packed(outputs) if kept[1] else "_"
+    return f"{left}, {right} = {call}"
+
+
+def _target(names: list[str]) -> str:
+    return ", ".join(names)
