@@ -45,11 +45,13 @@ class Element:
       target: the pattern that binds the slice.
       source: an expression for xs.
       is_array: whether `source` is one array, not a pytree of them.
+      gives_length: whether its length surely is the trip count.
     """
 
     target: str
     source: str
     is_array: bool = True
+    gives_length: bool = True
 
 
 @dataclass(frozen=True)

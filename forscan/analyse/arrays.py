@@ -152,11 +152,28 @@ def assigned_values(name: str, context: FunctionContext) -> list[ast.expr]:
     for node in walk_all(context.node.body):
         if isinstance(node, ast.Assign):
             for target in node.targets:
-                if isinstance(target, ast.Name) and target.id == name:
-                    found.append(node.value)
+                found += _given(target, node.value, name)
         elif isinstance(node, ast.AnnAssign | ast.NamedExpr) and node.value:
             if isinstance(node.target, ast.Name) and node.target.id == name:
                 found.append(node.value)
+    return found
+
+
+def _given(target: ast.expr, value: ast.expr, name: str) -> list[ast.expr]:
+    """What an assignment gives to a name: the value, or an item of it."""
+    if isinstance(target, ast.Name):
+        return [value] if target.id == name else []
+    found: list[ast.expr] = []
+    if isinstance(target, ast.Tuple | ast.List):
+        same = isinstance(value, ast.Tuple | ast.List) and len(value.elts) == len(target.elts)
+        for position, item in enumerate(target.elts):
+            if same:
+                assert isinstance(value, ast.Tuple | ast.List)
+                part = value.elts[position]
+            else:
+                part = ast.Subscript(value, ast.Constant(position), ast.Load())
+                ast.copy_location(part, value)
+            found += _given(item, part, name)
     return found
 
 

@@ -22,6 +22,15 @@ def used_as_arrays(target: ast.expr, loop: ast.For, context: FunctionContext) ->
     unpacked = isinstance(target, ast.Tuple | ast.List)
     judged = [_judge(name, loop.body, context, 3, unpacked) for name in names]
     used = [j for j in judged if j is not None]
+    if not used and isinstance(loop.target, ast.Name):  # for pair in enumerate(xs)
+        parts = [
+            n
+            for n in walk_all(loop.body)
+            if isinstance(n, ast.Subscript)
+            and isinstance(n.value, ast.Name)
+            and n.value.id == loop.target.id
+        ]
+        used = [bool(_use(p, context.module.functions.parents, context, 3, False)) for p in parts]
     return bool(used) and all(used)
 
 

@@ -26,6 +26,7 @@ class State:
       targets: names of the loop's target.
       targets_after: targets that are read behind the loop.
       bound_before: names surely bound before the loop.
+      live_after: names that may be read behind the loop.
     """
 
     carried: tuple[str, ...]
@@ -35,6 +36,7 @@ class State:
     targets: tuple[str, ...]
     targets_after: tuple[str, ...]
     bound_before: frozenset[str]
+    live_after: frozenset[str]
 
 
 def state_of(loop: ast.For, context: FunctionContext) -> State:
@@ -59,7 +61,7 @@ def state_of(loop: ast.For, context: FunctionContext) -> State:
     after_targets = tuple(t for t in targets if t in live_after and t not in last)
     return State(
         tuple(carried), tuple(last), tuple(unbound), tuple(local),
-        targets, after_targets, bound,
+        targets, after_targets, bound, live_after,
     )  # fmt: skip
 
 

@@ -92,6 +92,10 @@ def leading(
             path = context.resolve(value.func) or ""
             if path.endswith("_like"):
                 return leading(value.args[0], context, depth - 1, axis)
+            rows = value.args[0]
+            if path.endswith(("numpy.array", "numpy.asarray")) and axis == 0:
+                if isinstance(rows, ast.List | ast.Tuple):
+                    return _length_of(rows, context, depth - 1)
             if path in ("jax.numpy.zeros", "jax.numpy.ones", "jax.numpy.empty", "jax.numpy.full"):
                 return dimension(value.args[0], context, depth - 1, axis)
     unstable = "" if stable(node, context) else "some version of "

@@ -212,7 +212,7 @@ class Uses:
                     call = parent if isinstance(parent, ast.Call) else self.parents[parent]
                     assert isinstance(call, ast.Call)
                     if call.func is child:
-                        if not isinstance(child, ast.Attribute):
+                        if integer:
                             return Use(node, Kind.CONCRETE, "something to call")
                         python_only = False
                     else:
@@ -353,6 +353,8 @@ class Uses:
         """An argument of a method of an object."""
         assert isinstance(call.func, ast.Attribute)
         method = call.func.attr
+        if method == "append":
+            return None
         if method in _SHAPE_LATER | {"reshape", "transpose"}:
             return Use(node, Kind.CONCRETE, f"an argument of .{method}")
         inner = call.func.value

@@ -46,7 +46,7 @@ class Draft:
     @classmethod
     def of_reading(cls, site: Site, target: str, reading: Reading) -> Draft:
         """A loop that was read from a `lax` call, on its way to the other one."""
-        state = State((), (), (), (), (), (), frozenset())
+        state = State((), (), (), (), (), (), frozenset(), frozenset())
         spelling = site.context.module.spelling(site.node)
         return cls(site, target, reading.loop, state, spelling, edits=reading.edits)
 
@@ -55,6 +55,8 @@ class Draft:
         """Whether the induction variable meets arrays as a number."""
         if not isinstance(self.site.node, ast.For):
             return self.loop.counter is not None and not self.loop.counter.strong
+        if self.loop.counter and self.loop.counter.name not in self.state.targets:
+            return True  # the index went into a pair: its uses are not known
         return any(u.kind is Kind.ARITHMETIC for u in self.index_uses)
 
     @property

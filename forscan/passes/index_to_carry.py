@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
-from forscan.analyse.trip_count import Extent, add, literal_int
+from forscan.analyse.trip_count import add, literal_int
 from forscan.model import Carry, Counter, Element
 from forscan.passes.draft import Draft
 from forscan.syntax.code import expression
@@ -48,16 +48,13 @@ def _in_outputs(draft: Draft) -> bool:
 
 def _without(draft: Draft, length: str) -> Draft:
     """No index: the elements give the length where one of them surely does."""
-    needed = not draft.loop.elements or _may_be_short(draft)
+    needed = not _give_length(draft)
     return draft.with_loop(counter=None, length=length if needed else draft.loop.length)
 
 
-def _may_be_short(draft: Draft) -> bool:
-    """Whether every element was cut to a trip count that nothing ties to it."""
-    trips = draft.trips or Extent("", 0)
-    return all("[" in e.source and ":" in e.source for e in draft.loop.elements) and (
-        ".shape[" not in trips.base
-    )
+def _give_length(draft: Draft) -> bool:
+    """Whether an element tells the trip count; a scan checks the others against it."""
+    return any(e.gives_length for e in draft.loop.elements)
 
 
 def _carried(draft: Draft, counter: Counter, length: str) -> Draft:
@@ -71,7 +68,7 @@ def _carried(draft: Draft, counter: Counter, length: str) -> Draft:
         draft.loop,
         counter=None,
         carries=(carry, *draft.loop.carries),
-        length=length if not draft.loop.elements else draft.loop.length,
+        length=draft.loop.length if _give_length(draft) else length,
         reverse=draft.loop.reverse and bool(draft.loop.elements or draft.loop.outputs),
     )
     return replace(draft, loop=loop)

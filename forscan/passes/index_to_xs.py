@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from forscan.analyse.arrays import Evidence, evidence
+from forscan.analyse.items import reads_as_arrays
 from forscan.analyse.trip_count import Extent, extent, leading, literal_int, stable
 from forscan.analyse.uses import Kind, Use
 from forscan.model import Element
@@ -39,21 +40,15 @@ def index_to_xs(draft: Draft) -> Draft:
     counter = draft.loop.counter
     if draft.target != "scan" or counter is None or not draft.index_uses:
         return draft
-    if any(u.kind in (Kind.ARITHMETIC,) for u in draft.index_uses) and _index_stays(draft):
-        pass  # the index itself stays; its reads may still become xs
     reads_now = _reads(draft)
     groups: dict[tuple[str, int, int], list[Read]] = {}
     for read in reads_now:
         groups.setdefault(read.key, []).append(read)
     for group in groups.values():
-        source = _source(draft, group[0])
-        if source is not None:
-            draft = _replace(draft, group[0].key, source)
+        element = _element(draft, group[0])
+        if element is not None:
+            draft = _replace(draft, group[0].key, element)
     return draft
-
-
-def _index_stays(draft: Draft) -> bool:
-    return any(u.read is None for u in draft.index_uses)
 
 
 def _reads(draft: Draft) -> list[Read]:
@@ -66,9 +61,16 @@ def _reads(draft: Draft) -> list[Read]:
         read = parse_read(use.read, use)
         if read is None or set(reads(read.base)) & changed:
             continue
-        if evidence(read.base, draft.context) in (Evidence.ARRAY, Evidence.NUMPY, Evidence.TABLE):
+        if evidence(read.base, draft.context) is not Evidence.OTHER:
             found.append(read)
-    return found
+    # Of a list, a read as an array raises inside a scan too: loud.
+    unproven = {
+        ast.unparse(r.base)
+        for r in found
+        if evidence(r.base, draft.context) is Evidence.UNKNOWN
+        and not reads_as_arrays(r.node, draft.context)
+    }
+    return [r for r in found if ast.unparse(r.base) not in unproven]
 
 
 def parse_read(node: ast.Subscript, use: Use) -> Read | None:
@@ -96,8 +98,8 @@ def _offset(node: ast.expr, name: str) -> int | None:
     return found.constant if found.base == name else None
 
 
-def _source(draft: Draft, read: Read) -> str | None:
-    """The xs for a read, None where a slice could be cut short or wrap around."""
+def _element(draft: Draft, read: Read) -> Element | None:
+    """The xs for a read, None where an index is clamped or wraps around."""
     counter = draft.loop.counter
     assert counter is not None
     start = literal_int(expression(counter.start))
@@ -108,36 +110,17 @@ def _source(draft: Draft, read: Read) -> str | None:
     if found is Evidence.TABLE and read.axis == 0:
         size = extent(expression(f"len({ast.unparse(read.base)})"), draft.context)
     stop = extent(expression(counter.stop), draft.context)
-    tied = stop.base == size.base and stop.constant + read.offset <= size.constant
-    if not tied and not _tied_by_another(draft, read):
-        return None
-    whole = tied and stop.constant + read.offset == size.constant
+    room = size.constant - (stop.constant + read.offset)
+    tied = stop.base == size.base
+    if tied and room < 0:
+        return None  # the last reads are clamped
+    # An array of another length is cut to the trip count. If it is shorter, the scan
+    # raises on the lengths, where Python would have clamped the index.
     base = ast.unparse(read.base)
     if not base.isidentifier() and "." not in base:
         base = f"({base})"
-    return _sliced(draft, read, base, start, whole, found)
-
-
-def _tied_by_another(draft: Draft, read: Read) -> bool:
-    """An array of unknown length is cut to the trip count, and `length` guards it.
-
-    If it is shorter, the scan raises: loud. Python would clamp the index.
-    """
-    return evidence(read.base, draft.context) is Evidence.ARRAY and any(
-        _exactly_tied(draft, r) for r in _reads(draft) if r.key != read.key
-    )
-
-
-def _exactly_tied(draft: Draft, read: Read) -> bool:
-    counter = draft.loop.counter
-    assert counter is not None
-    size = leading(read.base, draft.context, axis=read.axis)
-    stop = extent(expression(counter.stop), draft.context)
-    return (
-        stable(read.base, draft.context)
-        and stop.base == size.base
-        and stop.constant + read.offset <= size.constant
-    )
+    source = _sliced(draft, read, base, start, tied and room == 0, found)
+    return Element("", source, gives_length=tied)
 
 
 def _sliced(
@@ -165,7 +148,7 @@ def _upper(stop: str, offset: int) -> str:
     return plain.text(number.base) if number.base else str(plain.constant)
 
 
-def _replace(draft: Draft, key: tuple[str, int, int], source: str) -> Draft:
+def _replace(draft: Draft, key: tuple[str, int, int], element: Element) -> Draft:
     """Puts a name in place of all equal reads in the body."""
     counter = draft.loop.counter
     assert counter is not None
@@ -183,7 +166,7 @@ def _replace(draft: Draft, key: tuple[str, int, int], source: str) -> Draft:
                     break
     if not edits:
         return draft
-    element = Element(name, source)
+    element = replace(element, target=name)
     return draft.with_loop(
         body=body.edited(edits), elements=(*draft.loop.elements, element)
     )

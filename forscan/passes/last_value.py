@@ -9,6 +9,7 @@ from forscan.analyse.trip_count import literal_int
 from forscan.model import Carry, Output, Refusal, Refused
 from forscan.passes.draft import Draft
 from forscan.syntax.code import expression
+from forscan.syntax.names import reads
 
 
 def last_value(draft: Draft) -> Draft:
@@ -76,7 +77,7 @@ def _counter(draft: Draft, name: str, bound: bool) -> Draft:
 
 
 def _element_with_start(draft: Draft, name: str) -> Draft:
-    if any(name in e.source for e in draft.loop.elements):
+    if any(name in reads(expression(e.source)) for e in draft.loop.elements):
         raise Refused(Refusal(
             "FSC401", f"the target {name} is also what is iterated, and is read behind the loop: without an "
             "iteration it stays the whole, else it is the last item",

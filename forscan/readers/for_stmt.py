@@ -78,7 +78,9 @@ def _loop(node: ast.For, context: FunctionContext, space: Space, state: State) -
     counter = space.counter
     if head:
         body = Code("\n".join([*head, body.text]))
-    carries = tuple(Carry(n, n, n, n) for n in state.carried)
+    carries = tuple(
+        Carry(n, n, n, n if n in state.live_after else None) for n in state.carried
+    )
     after: tuple[str, ...] = ()
     if node.orelse:
         after = (_else_suite(source, node).text,)

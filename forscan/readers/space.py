@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from forscan.analyse.arrays import Evidence, evidence
 from forscan.analyse.trip_count import Extent, add, extent, leading, literal_int, stable
 from forscan.find.context import FunctionContext
 from forscan.model import Counter, Element, Refusal, Refused
 from forscan.syntax.code import one_line
-from forscan.syntax.names import Fresh, target_names
+from forscan.syntax.names import Fresh
 
 
 @dataclass(frozen=True)
@@ -24,6 +24,7 @@ class Space:
       head: statements that the body begins with (a pair put together again).
       before: statements in front of the loop.
       trips: normal forms of the trip count, one for each part of a zip.
+      length: a name for the trip count, where the loop needs one.
     """
 
     counter: Counter | None = None
@@ -32,7 +33,7 @@ class Space:
     head: tuple[str, ...] = ()
     before: tuple[str, ...] = ()
     trips: tuple[Extent, ...] = ()
-    names: frozenset[str] = field(default=frozenset())
+    length: str | None = None
 
 
 def read_space(node: ast.For, context: FunctionContext, jnp: str) -> Space:
@@ -42,10 +43,7 @@ def read_space(node: ast.For, context: FunctionContext, jnp: str) -> Space:
       Refused: the iterable has no counterpart in a scan.
     """
     reader = _Reader(node, context, jnp)
-    space = reader.read(node.target, node.iter)
-    if len({t for t in space.trips}) > 1:
-        space = reader.trim(space)
-    return replace(space, names=frozenset(target_names(node.target)))
+    return reader.read(node.target, node.iter)
 
 
 def _no(code: str, node: ast.expr, message: str, help: str) -> Refused:
@@ -192,8 +190,7 @@ class _Reader:
         return replace(inner, counter=counter, head=head + inner.head)
 
     def length(self, space: Space) -> str:
-        source = space.elements[0].source
-        return f"len({source})" if source.isidentifier() else f"len({source})"
+        return space.length or f"len({space.elements[0].source})"
 
     def zips(self, call: ast.Call) -> bool:
         return all(k.arg == "strict" for k in call.keywords) and not any(
@@ -216,7 +213,7 @@ class _Reader:
                 "FSC201", self.loop.iter, "the parts of the zip count in different ways",
                 "Zip arrays that run in one direction, and at most one range.",
             )  # fmt: skip
-        return Space(
+        space = Space(
             counters[0] if counters else None,
             tuple(e for s in spaces for e in s.elements),
             spaces[0].reverse,
@@ -224,6 +221,7 @@ class _Reader:
             (),
             tuple(t for s in spaces for t in s.trips),
         )
+        return space if len(set(space.trips)) == 1 else self.trim(space)
 
     def trim(self, space: Space) -> Space:
         """Parts of a zip that may differ in length are cut to the shortest.
@@ -249,7 +247,9 @@ class _Reader:
         elements = tuple(
             replace(e, source=f"{e.source}[:{n}]") for e in space.elements
         )
-        return replace(space, elements=elements, before=(f"{n} = min({lengths})",))
+        before = (f"{n} = min({lengths})",)
+        trips = (Extent(n, 0),)
+        return replace(space, elements=elements, before=before, trips=trips, length=n)
 
     # items
 

@@ -30,7 +30,7 @@ def write(loop: Loop, fresh: Fresh, spelling: Spelling) -> str:
     index = counter.name
     if index == carry:
         carry = fresh.name("unused")
-    updates = packed([c.update for c in loop.carries])
+    updates = ", ".join(c.update for c in loop.carries) or "None"
     body = "\n".join([*take_carry, loop.body.text, f"return {updates}"])
     definition = f"def {name}({index}, {carry}):\n{indent(body, '    ')}\n"
     arguments = [counter.start, counter.stop, name, packed([c.init for c in loop.carries])]
