@@ -173,3 +173,28 @@ def _arithmetic_use(name: str, body: list[ast.stmt]) -> bool:
 def reads_as_arrays(read: ast.Subscript, context: FunctionContext) -> bool:
     """Whether a read `a[i]` is used as an array or a number, never as a pytree."""
     return bool(_use(read, context.module.functions.parents, context, 2, False))
+
+
+def used_as_arrays_named(name: str, body: str, context: FunctionContext) -> bool:
+    """Whether a body, given as text, uses a variable as an array at least once.
+
+    For a program that works this proves that it is one: a pytree would raise there.
+    """
+    tree = ast.parse(body)
+    parents = {c: n for n in ast.walk(tree) for c in ast.iter_child_nodes(n)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load):
+            parent = parents.get(node)
+            if isinstance(parent, ast.BinOp | ast.Compare | ast.UnaryOp):
+                if not isinstance(parent, ast.BinOp) or not isinstance(parent.op, ast.Mod):
+                    return True
+            if isinstance(parent, ast.Subscript) and parent.slice is node:
+                return True
+            if isinstance(parent, ast.Call) and node in parent.args:
+                path = context.resolve(parent.func) or ""
+                tail = path.rsplit(".", 1)[-1]
+                if path.startswith(_LOUD) and tail not in _OF_SEQUENCES | {"cond", "switch", "scan"}:
+                    return True
+            if isinstance(parent, ast.Attribute) and parent.attr in ("T", "astype", "at", "dtype", "ndim"):
+                return True
+    return False

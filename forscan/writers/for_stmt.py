@@ -1,0 +1,122 @@
+"""Writes the neutral loop as a Python `for`."""
+
+from __future__ import annotations
+
+from forscan.model import Carry, Element, Loop, Output, Spelling
+from forscan.syntax.code import expression, indent
+from forscan.syntax.names import Fresh, reads
+from forscan.writers.common import may_forget
+
+
+def write(loop: Loop, fresh: Fresh, spelling: Spelling) -> str:
+    """The statements of a `for`, at indentation zero."""
+    lists = _lists(loop, fresh)
+    header, head = _header(loop, fresh, spelling)
+    body = [*head, *filter(None, [loop.body.text])]
+    body += [f"{name}.append({output.value})" for output, name in lists]
+    body += _assign([(c.target, c.update) for c in loop.carries])
+    lines = [
+        *loop.before,
+        *_assign([(c.target, c.init) for c in loop.carries if c.init != "None" or c.result]),
+        *(f"{name} = []" for _, name in lists),
+        header,
+        indent("\n".join(body) or "pass", "    "),
+        *(_stack(output, name, loop, spelling) for output, name in lists),
+        *_results(loop.carries),
+        *loop.after,
+    ]
+    return "\n".join(lines)
+
+
+def _lists(loop: Loop, fresh: Fresh) -> list[tuple[Output, str]]:
+    """Outputs that somebody reads, each with the name of its list."""
+    inside = set(reads(loop.body.statements))
+    for text in [c.init for c in loop.carries] + [e.source for e in loop.elements]:
+        inside |= set(reads(expression(text)))
+    targets = {n for c in loop.carries for n in _names(c.target)}
+    found = []
+    for output in loop.outputs:
+        result = output.result
+        if result is None or result == "_" and may_forget(fresh):
+            continue
+        used = set(_names(output.value)) | inside | targets
+        name = result if result.isidentifier() and result not in used else fresh.name("ys", "outputs")
+        found.append((output, name))
+    return found
+
+
+def _names(text: str) -> list[str]:
+    import ast
+
+    return [n.id for n in ast.walk(expression(text)) if isinstance(n, ast.Name)]
+
+
+def _assign(pairs: list[tuple[str, str]]) -> list[str]:
+    """Assignments that happen at once: on one line where their order would matter."""
+    pairs = [(target, value) for target, value in pairs if target != value]
+    written: set[str] = set()
+    mixed = False
+    for target, value in pairs:
+        mixed = mixed or bool(written & set(_names(value)))
+        written |= set(_names(target))
+    if mixed:
+        return [f"{', '.join(t for t, _ in pairs)} = {', '.join(v for _, v in pairs)}"]
+    return [f"{target} = {value}" for target, value in pairs]
+
+
+def _header(loop: Loop, fresh: Fresh, spelling: Spelling) -> tuple[str, list[str]]:
+    """The `for` line, and what the body begins with."""
+    if any(not e.is_array for e in loop.elements):
+        return _indexed(loop, fresh, spelling)
+    counter = loop.counter
+    sources = [_direction(e.source, loop) for e in loop.elements]
+    targets = [e.target for e in loop.elements]
+    if counter is not None:
+        numbers = f"range({counter.range})"
+        numbers = f"reversed({numbers})" if loop.reverse else numbers
+        if not targets:
+            return f"for {counter.name} in {numbers}:", []
+        targets, sources = [counter.name, *targets], [numbers, *sources]
+    if not targets:
+        spare = "_" if may_forget(fresh) else fresh.name("trip")
+        return f"for {spare} in range({loop.length}):", []
+    if len(targets) == 1:
+        return f"for {targets[0]} in {sources[0]}:", []
+    return f"for {', '.join(targets)} in zip({', '.join(sources)}):", []
+
+
+def _direction(source: str, loop: Loop) -> str:
+    if not loop.reverse:
+        return source
+    import ast
+
+    atom = isinstance(expression(source), ast.Name | ast.Attribute | ast.Call | ast.Subscript)
+    return f"{source}[::-1]" if atom else f"({source})[::-1]"
+
+
+def _indexed(loop: Loop, fresh: Fresh, spelling: Spelling) -> tuple[str, list[str]]:
+    """Pytrees are sliced leaf by leaf at an index."""
+    index = fresh.name("i", "k", "index")
+    head = [f"{e.target} = {_slice(e, index, spelling)}" for e in loop.elements]
+    numbers = f"range({loop.length})"
+    if loop.reverse:
+        numbers = f"reversed({numbers})"
+    return f"for {index} in {numbers}:", head
+
+
+def _slice(element: Element, index: str, spelling: Spelling) -> str:
+    if element.is_array:
+        return f"{element.source}[{index}]"
+    return f"{spelling.jax}.tree.map(lambda leaf: leaf[{index}], {element.source})"
+
+
+def _stack(output: Output, name: str, loop: Loop, spelling: Spelling) -> str:
+    ys = f"{name}[::-1]" if loop.reverse else name
+    if output.is_array:
+        return f"{output.result} = {spelling.jnp}.stack({ys})"
+    jax, jnp = spelling.jax, spelling.jnp
+    return f"{output.result} = {jax}.tree.map(lambda *leaves: {jnp}.stack(leaves), *{ys})"
+
+
+def _results(carries: tuple[Carry, ...]) -> list[str]:
+    return _assign([(c.result, c.target) for c in carries if c.result is not None])
