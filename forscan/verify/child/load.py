@@ -1,0 +1,46 @@
+"""Executes a version of a module as if it stood at the module's own path."""
+
+from __future__ import annotations
+
+import sys
+import types
+from pathlib import Path
+
+_COUNT = [0]
+
+
+def load(version: Path, path: Path) -> types.ModuleType:
+    """A module object made from the source in `version`.
+
+    Each version gets a name of its own in `sys.modules`, so that dataclasses and
+    NamedTuples find their module; inside a package it is a sibling, so that relative
+    imports work.
+    """
+    package = _package(path.parent)
+    root = path.parent
+    for _ in package:
+        root = root.parent
+    if str(root) not in sys.path:
+        sys.path.insert(0, str(root))
+    if str(path.parent) not in sys.path and not package:
+        sys.path.insert(0, str(path.parent))
+    _COUNT[0] += 1
+    name = ".".join([*package, f"{path.stem}__version_{_COUNT[0]}"])
+    module = types.ModuleType(name)
+    module.__file__ = str(path)
+    module.__package__ = ".".join(package)
+    if package:
+        __import__(module.__package__)
+    sys.modules[name] = module
+    code = compile(version.read_bytes(), str(path), "exec", dont_inherit=True)
+    exec(code, module.__dict__)
+    return module
+
+
+def _package(folder: Path) -> list[str]:
+    """The dotted package of a folder, by its `__init__.py` files."""
+    names: list[str] = []
+    while (folder / "__init__.py").exists():
+        names.insert(0, folder.name)
+        folder = folder.parent
+    return names

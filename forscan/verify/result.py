@@ -1,0 +1,72 @@
+"""What a verification found."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What one version costs, each figure a median; None where it could not be had.
+
+    Attributes:
+      trace_s, lower_s, compile_s, run_s: seconds of the ahead-of-time stages.
+      equations: of the jaxpr, those of inner jaxprs counted once.
+      temp_bytes: temporary memory of the compiled program.
+    """
+
+    trace_s: float | None = None
+    lower_s: float | None = None
+    compile_s: float | None = None
+    run_s: float | None = None
+    equations: int | None = None
+    temp_bytes: int | None = None
+
+
+@dataclass(frozen=True)
+class Verification:
+    """The verdict on one call.
+
+    Attributes:
+      status: `equal`, `different` or `unknown`.
+      evidence: `measured`, or None where nothing was compared.
+      reason: the first difference, or why nothing could be said; notes when equal.
+      max_ulp: the largest difference in units in the last place of the output's scale.
+      gradient: `equal`, `different`, `none` (nothing to differentiate) or `unknown`.
+      break_even_calls: after how many calls the version that is dearer to compile has
+        paid back; None where it never does, or is not dearer.
+    """
+
+    file: str
+    function: str
+    call: str
+    status: str
+    evidence: str | None = None
+    reason: str = ""
+    max_ulp: float | None = None
+    gradient: str = "unknown"
+    before: Cost | None = None
+    after: Cost | None = None
+    break_even_calls: float | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """The documented keys, and the reason."""
+        return asdict(self)
+
+
+def break_even(before: Cost, after: Cost) -> float | None:
+    """Calls until the dearer preparation has paid back through a cheaper run."""
+    first, second = preparation(before), preparation(after)
+    if first is None or second is None or before.run_s is None or after.run_s is None:
+        return None
+    extra, gain = first - second, after.run_s - before.run_s
+    if extra * gain <= 0:
+        return None
+    return extra / gain
+
+
+def preparation(cost: Cost) -> float | None:
+    """Seconds from the source to a program that can run."""
+    parts = (cost.trace_s, cost.lower_s, cost.compile_s)
+    return None if None in parts else sum(p for p in parts if p is not None)

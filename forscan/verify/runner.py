@@ -1,0 +1,160 @@
+"""Runs a verification in a child process, whatever the user's code does in it.
+
+The child is started as a script, so the user's interpreter need not have forscan; it
+answers through a file of its own, so what the module prints disturbs nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from forscan.verify.result import Cost, Verification, break_even
+
+_CHILD = Path(__file__).with_name("child") / "__main__.py"
+INSTALL = "pip install 'forscan[verify]'"
+
+
+class VerifyUnavailable(Exception):
+    """The interpreter cannot import jax."""
+
+
+def verify_sources(
+    before: bytes,
+    after: bytes,
+    path: Path,
+    calls: Sequence[str],
+    *,
+    python: str = sys.executable,
+    timeout: float = 300.0,
+    timing: bool = True,
+) -> list[Verification]:
+    """Compares two versions of a module on calls such as `f(jnp.ones(3), 5)`.
+
+    Args:
+      before, after: the two versions.
+      path: where the module stands, for its imports.
+      calls: expressions, evaluated in the module's namespace with jax, jnp and np.
+      python: the interpreter that runs the user's code.
+      timeout: seconds for all calls together.
+      timing: whether to measure costs.
+
+    Raises:
+      VerifyUnavailable: jax cannot be imported there.
+    """
+    with tempfile.TemporaryDirectory(prefix="forscan-") as folder:
+        job = _job(Path(folder), before, after, path, calls, timing)
+        code, log = _run(job, python, timeout)
+        answers = _answers(job)
+    if any(a.get("unavailable") for a in answers):
+        raise VerifyUnavailable(f"{python} cannot import jax: {INSTALL}")
+    why = _why(code, log, timeout)
+    found = {a["index"]: a for a in answers if "index" in a}
+    return [_verification(path, c, found.get(i), why) for i, c in enumerate(calls)]
+
+
+def _job(
+    folder: Path, before: bytes, after: bytes, path: Path, calls: Sequence[str], timing: bool
+) -> Path:
+    (folder / "before").write_bytes(before)
+    (folder / "after").write_bytes(after)
+    job = folder / "job.json"
+    content = {
+        "path": str(path.resolve()),
+        "before": str(folder / "before"),
+        "after": str(folder / "after"),
+        "calls": list(calls),
+        "timing": timing,
+        "answers": str(folder / "answers"),
+        "token": secrets.token_hex(16),
+    }
+    job.write_text(json.dumps(content))
+    return job
+
+
+def _run(job: Path, python: str, timeout: float) -> tuple[int | None, str]:
+    """The exit code (None: timed out) and the end of what the child printed."""
+    environment = dict(os.environ)
+    # Compiling is what is measured: a cache on disk would hide it.
+    environment["JAX_ENABLE_COMPILATION_CACHE"] = "false"
+    environment["PYTHONDONTWRITEBYTECODE"] = "1"
+    with (job.parent / "log").open("w+b") as log:
+        try:
+            child = subprocess.Popen(
+                [python, str(_CHILD.parent), str(job)],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                env=environment,
+                start_new_session=True,
+            )
+        except OSError as e:
+            return 127, f"{python} cannot be started: {e.strerror}"
+        code: int | None
+        try:
+            code = child.wait(timeout)
+        except subprocess.TimeoutExpired:
+            code = None
+        finally:
+            _end(child)
+        log.seek(0)
+        return code, log.read().decode(errors="replace")[-2000:]
+
+
+def _end(child: subprocess.Popen[bytes]) -> None:
+    """Ends the child and all that it started."""
+    try:
+        os.killpg(child.pid, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        pass
+    child.wait()
+
+
+def _answers(job: Path) -> list[dict[str, Any]]:
+    """What the child wrote itself: lines that carry the token of this job."""
+    token = json.loads(job.read_text())["token"]
+    path = job.parent / "answers"
+    if not path.exists():
+        return []
+    answers = []
+    for line in path.read_text(errors="replace").splitlines():
+        head, _, rest = line.partition(" ")
+        if head == token:
+            answers.append(json.loads(rest))
+    return answers
+
+
+def _why(code: int | None, log: str, timeout: float) -> str:
+    """Why there is no answer."""
+    if code is None:
+        return f"no result within {timeout:g} s"
+    if code < 0:
+        try:
+            name = signal.Signals(-code).name
+        except ValueError:
+            name = str(-code)
+        return f"the process was killed by {name}"
+    last = next((s.strip() for s in reversed(log.splitlines()) if s.strip()), "")
+    return f"the process ended with exit code {code}" + (f": {last}" if last else "")
+
+
+def _verification(
+    path: Path, call: str, answer: dict[str, Any] | None, why: str
+) -> Verification:
+    function = call.split("(")[0].strip()
+    if answer is None:
+        return Verification(str(path), function, call, "unknown", reason=why)
+    costs = [Cost(**c) if c else None for c in (answer["before"], answer["after"])]
+    even = break_even(costs[0], costs[1]) if costs[0] and costs[1] else None
+    return Verification(
+        str(path), function, call, answer["status"], answer["evidence"], answer["reason"],
+        answer["max_ulp"], answer["gradient"], costs[0], costs[1], even,
+    )  # fmt: skip
