@@ -67,9 +67,10 @@ def may_hold_loops(content: bytes, config: Config) -> bool:
     """The text prefilter: most files hold nothing of interest."""
     if config.to == "for" or config.restyles:
         return b"scan" in content or b"fori_loop" in content or b"for " in content
-    return re.search(rb"\bfor\b", content) is not None and re.search(
-        rb"jax|jnp|flax|equinox|haiku|forscan", content
-    ) is not None or (config.everything and b"for" in content)  # fmt: skip
+    return (
+        re.search(rb"\bfor\b", content) is not None
+        and re.search(rb"jax|jnp|flax|equinox|haiku|forscan", content) is not None
+    ) or (config.everything and b"for" in content)
 
 
 def parse_module(source: Source, config: Config) -> ModuleContext:
@@ -77,9 +78,7 @@ def parse_module(source: Source, config: Config) -> ModuleContext:
     tree = source.parse()
     functions = Functions(tree)
     imports = Imports(tree)
-    marked = frozenset(
-        source.position(m.start())[0] for m in _MARK.finditer(source.text)
-    )
+    marked = frozenset(source.position(m.start())[0] for m in _MARK.finditer(source.text))
     traced = Traced(
         functions,
         imports,
@@ -99,9 +98,7 @@ class _Pending:
 
 
 class _Conversion:
-    def __init__(
-        self, source: Source, path: Path, config: Config, selection: Selection
-    ) -> None:
+    def __init__(self, source: Source, path: Path, config: Config, selection: Selection) -> None:
         self.original = source
         self.source = source
         self.path = path
@@ -123,9 +120,11 @@ class _Conversion:
         if wrong is not None:
             broken = Refusal("FSC904", wrong, "Please report the loop.")
             outcomes = [
-                replace(o, status=Status.REFUSED, reasons=(broken,))
-                if o.status is Status.CONVERTED
-                else o
+                (
+                    replace(o, status=Status.REFUSED, reasons=(broken,))
+                    if o.status is Status.CONVERTED
+                    else o
+                )
                 for o in outcomes
             ]
             text = self.original.text
@@ -195,7 +194,10 @@ class _Conversion:
                 if number == first - 1 and not self.source.line(number).lstrip().startswith("#"):
                     continue
                 codes = match.group(1) or match.group(2)
-                if not codes or set(re.findall(r"FSC\d+", codes)) & {"FSC101", "FSC102"}:
+                if not codes or set(re.findall(r"FSC\d+", codes)) & {
+                    "FSC101",
+                    "FSC102",
+                }:
                     return True
                 if re.findall(r"FSC\d+", codes):
                     return True
@@ -206,9 +208,13 @@ class _Conversion:
         start = self.original.position(self.original.start(node))
         end = self.original.position(self.original.end(node))
         return Outcome(
-            str(self.path), Span(*start, *end), site.context.name, status,
-            site.form, FORMS[self.config.to],
-        )  # fmt: skip
+            str(self.path),
+            Span(*start, *end),
+            site.context.name,
+            status,
+            site.form,
+            FORMS[self.config.to],
+        )
 
     def _round(self) -> bool:
         """Decides some loops; False when none of the pending ones is found any more."""
@@ -232,9 +238,11 @@ class _Conversion:
                 continue
             edits += plan.edits
             done = replace(
-                pending.outcome, status=Status.CONVERTED, reasons=(),
+                pending.outcome,
+                status=Status.CONVERTED,
+                reasons=(),
                 assumptions=plan.assumptions,
-            )  # fmt: skip
+            )
             self.done.append(done)
             decided.append(pending)
         self.pending = [p for p in self.pending if p not in decided]
@@ -272,9 +280,7 @@ class _Conversion:
         edits = _unique(edits)
         text = apply_edits(self.source.text, edits)
         for pending in self.pending:
-            shift = sum(
-                len(e.new) - (e.end - e.start) for e in edits if e.end <= pending.offset
-            )
+            shift = sum(len(e.new) - (e.end - e.start) for e in edits if e.end <= pending.offset)
             pending.offset += shift
         self.source = replace(self.original, text=text)
 
@@ -285,6 +291,4 @@ def _unique(edits: list[Edit]) -> list[Edit]:
 
 
 def _overlap(edits: list[Edit], plan: Plan) -> bool:
-    return any(
-        a.start < b.end and b.start < a.end for a in edits for b in plan.edits
-    )
+    return any(a.start < b.end and b.start < a.end for a in edits for b in plan.edits)

@@ -58,10 +58,25 @@ def main(ctx: click.Context, color: str) -> None:
 
 def _common(command: Any) -> Any:
     options = [
-        click.option("--output-format", type=OUTPUT, default="full", help="How outcomes are shown."),
-        click.option("--stdin-filename", default="<stdin>", help="The name of what comes from stdin."),
+        click.option(
+            "--output-format",
+            type=OUTPUT,
+            default="full",
+            help="How outcomes are shown.",
+        ),
+        click.option(
+            "--stdin-filename",
+            default="<stdin>",
+            help="The name of what comes from stdin.",
+        ),
         click.option("--all", "everything", is_flag=True, help="Treat all functions as traced."),
-        click.option("-j", "--jobs", type=click.IntRange(1), default=None, help="Processes for many files."),
+        click.option(
+            "-j",
+            "--jobs",
+            type=click.IntRange(1),
+            default=None,
+            help="Processes for many files.",
+        ),
         click.argument("targets", nargs=-1, required=True, metavar="TARGET..."),
     ]
     for option in reversed(options):
@@ -86,14 +101,29 @@ _TO = click.Choice(["scan", "fori", "for"])
 @click.option("--to", type=_TO, default=None, help="The form to convert to (default: scan).")
 @click.option("--unroll", callback=_unroll, metavar="N|true", help="The unroll hint to write.")
 @click.option("--body", type=click.Choice(["def", "lambda"]), help="Write the body function so.")
-@click.option("--params", type=click.Choice(["closure", "carry"]), help="How the body gets what does not change.")
-@click.option("--call", "calls", multiple=True, metavar="EXPR", help="Verify with this call; write only what is equal.")
-@click.option("--timeout", type=click.FloatRange(min=1), default=300.0, help="Seconds for a verification.")
+@click.option(
+    "--params",
+    type=click.Choice(["closure", "carry"]),
+    help="How the body gets what does not change.",
+)
+@click.option(
+    "--call",
+    "calls",
+    multiple=True,
+    metavar="EXPR",
+    help="Verify with this call; write only what is equal.",
+)
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=1),
+    default=300.0,
+    help="Seconds for a verification.",
+)
 @click.option("--diff", is_flag=True, help="Show what would change; write nothing.")
 @click.option("--check", is_flag=True, help="Write nothing; exit 1 if something would change.")
 @_common
 @click.pass_context
-def convert(ctx: click.Context, **options: Any) -> None:
+def convert(ctx: click.Context, /, **options: Any) -> None:
     """Rewrites the loops of the targets in place.
 
     TARGET is file.py, a directory, file.py::function, file.py:LINE, or - for stdin.
@@ -107,7 +137,7 @@ def convert(ctx: click.Context, **options: Any) -> None:
 @click.option("--to", type=_TO, default=None, help="The form asked about (default: scan).")
 @_common
 @click.pass_context
-def check(ctx: click.Context, **options: Any) -> None:
+def check(ctx: click.Context, /, **options: Any) -> None:
     """Says which loops could be converted, and why the others could not."""
     from forscan.commands import check as run
 
@@ -117,13 +147,25 @@ def check(ctx: click.Context, **options: Any) -> None:
 @main.command()
 @click.option("--to", type=_TO, default=None, help="The form to convert to (default: scan).")
 @click.option("--unroll", callback=_unroll, metavar="N|true", help="The unroll hint to write.")
-@click.option("--call", "calls", multiple=True, required=True, metavar="EXPR", help="A call such as 'f(jnp.zeros(3), 5)'.")
-@click.option("--timeout", type=click.FloatRange(min=1), default=300.0, help="Seconds for all calls.")
+@click.option(
+    "--call",
+    "calls",
+    multiple=True,
+    required=True,
+    metavar="EXPR",
+    help="A call such as 'f(jnp.zeros(3), 5)'.",
+)
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=1),
+    default=300.0,
+    help="Seconds for all calls.",
+)
 @click.option("--python", default=sys.executable, help="The interpreter that runs your code.")
 @click.option("--output-format", type=OUTPUT, default="full", help="How results are shown.")
 @click.argument("targets", nargs=-1, required=True, metavar="TARGET | BEFORE.py AFTER.py")
 @click.pass_context
-def verify(ctx: click.Context, **options: Any) -> None:
+def verify(ctx: click.Context, /, **options: Any) -> None:
     """Runs two versions and shows whether they are equal and what each costs.
 
     With one target: the file against its conversion, which is not written. With two
@@ -146,5 +188,3 @@ def explain(ctx: click.Context, code: str) -> None:
         raise click.UsageError(f"there is no code {code!r}; codes look like FSC301")
     click.echo(shown)
     ctx.exit(0)
-
-

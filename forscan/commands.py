@@ -177,9 +177,11 @@ def _written(result: FileResult) -> FileResult:
     except OSError as e:
         reason = Refusal("FSC902", f"cannot be written: {e.strerror}", "Check its permissions.")
         outcomes = tuple(
-            replace(o, status=Status.REFUSED, reasons=(reason,))
-            if o.status is Status.CONVERTED
-            else o
+            (
+                replace(o, status=Status.REFUSED, reasons=(reason,))
+                if o.status is Status.CONVERTED
+                else o
+            )
             for o in result.outcomes
         )
         return replace(result, after=result.before, error=reason, outcomes=outcomes)

@@ -13,8 +13,13 @@ from pathlib import Path
 from forscan.types import Selection
 
 _SKIPPED_FOLDERS = {
-    "__pycache__", "node_modules", "build", "dist", "venv", "site-packages",
-}  # fmt: skip
+    "__pycache__",
+    "node_modules",
+    "build",
+    "dist",
+    "venv",
+    "site-packages",
+}
 
 
 class TargetError(Exception):
@@ -54,9 +59,7 @@ def expand(target: Target, exclude: tuple[str, ...]) -> Iterator[Target]:
         yield target
         return
     for folder, names, files in os.walk(target.path):
-        names[:] = sorted(
-            n for n in names if not n.startswith(".") and n not in _SKIPPED_FOLDERS
-        )
+        names[:] = sorted(n for n in names if not n.startswith(".") and n not in _SKIPPED_FOLDERS)
         for name in sorted(files):
             path = Path(folder) / name
             if name.endswith(".py") and not _excluded(path, exclude):
@@ -81,7 +84,7 @@ def write_atomically(path: Path, content: bytes) -> None:
     """
     real = path.resolve()
     mode = real.stat().st_mode
-    if not mode & stat.S_IWUSR:
+    if not os.access(real, os.W_OK):  # replacing it would get round its permissions
         raise PermissionError(13, "the file is read-only", str(path))
     handle, name = tempfile.mkstemp(dir=real.parent, prefix=f".{real.name}.")
     try:
@@ -89,8 +92,8 @@ def write_atomically(path: Path, content: bytes) -> None:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(name, stat.S_IMODE(mode))
-        os.replace(name, real)
+        Path(name).chmod(stat.S_IMODE(mode))
+        Path(name).replace(real)
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise

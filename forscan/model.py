@@ -119,8 +119,7 @@ class Loop:
 
     def dump(self) -> str:
         """The loop as a few lines of text, for tests and for people who debug."""
-        lines = [f"carry {c.target} = {c.init} -> {c.update} => {c.result}"
-                 for c in self.carries]
+        lines = [f"carry {c.target} = {c.init} -> {c.update} => {c.result}" for c in self.carries]
         if self.counter:
             lines.append(f"counter {self.counter.name} in range({self.counter.range})")
         lines += [f"xs {e.target} in {e.source}" for e in self.elements]

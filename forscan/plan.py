@@ -1,6 +1,6 @@
 """One loop, one decision: a plan of edits, or the reasons against it.
 
-    reader -> Loop -> passes -> writer -> plan
+reader -> Loop -> passes -> writer -> plan
 """
 
 from __future__ import annotations

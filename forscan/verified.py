@@ -35,9 +35,12 @@ def verified(options: Options) -> Callable[[FileResult], FileResult]:
             return result
         try:
             found = verify_sources(
-                result.before, result.after, result.path, options["calls"],
+                result.before,
+                result.after,
+                result.path,
+                options["calls"],
                 timeout=options["timeout"],
-            )  # fmt: skip
+            )
         except VerifyUnavailable as e:
             click.echo(f"forscan: {e}", err=True)
             raise click.exceptions.Exit(2) from None
@@ -59,9 +62,11 @@ def _taken_back(result: FileResult, found: Verification) -> FileResult:
         "The file is left as it was.",
     )
     outcomes = tuple(
-        replace(o, status=Status.REFUSED, reasons=(reason,))
-        if o.status is Status.CONVERTED
-        else o
+        (
+            replace(o, status=Status.REFUSED, reasons=(reason,))
+            if o.status is Status.CONVERTED
+            else o
+        )
         for o in result.outcomes
     )
     return replace(result, after=result.before, outcomes=outcomes)
@@ -81,9 +86,13 @@ def verify_command(options: Options) -> int:
         return 1
     try:
         found = verify_sources(
-            before, after, path, options["calls"],
-            python=options["python"], timeout=options["timeout"],
-        )  # fmt: skip
+            before,
+            after,
+            path,
+            options["calls"],
+            python=options["python"],
+            timeout=options["timeout"],
+        )
     except VerifyUnavailable as e:
         click.echo(f"forscan: {e}", err=True)
         return 2
@@ -113,8 +122,8 @@ def _versions(options: Options) -> tuple[Path, bytes, bytes | None]:
     config = settings(options, target.path.parent)
     result = convert_bytes(contents[0], target.path, config, target.selection)
     if result.error is not None:
-        e = result.error
-        raise TargetError(f"{target.path}:{e.line}:{e.column}: {e.message}")
+        broken = result.error
+        raise TargetError(f"{target.path}:{broken.line}:{broken.column}: {broken.message}")
     if not result.changed:
         for outcome in result.outcomes:
             click.echo(concise(outcome), err=True)

@@ -13,29 +13,99 @@ from forscan.find.context import FunctionContext
 from forscan.syntax.names import walk_all
 
 _ARRAY_ATTRIBUTES = {
-    "shape", "ndim", "dtype", "T", "mT", "at", "size", "real", "imag", "weak_type",
-}  # fmt: skip
+    "shape",
+    "ndim",
+    "dtype",
+    "T",
+    "mT",
+    "at",
+    "size",
+    "real",
+    "imag",
+    "weak_type",
+}
 _ARRAY_METHODS = {
-    "astype", "reshape", "sum", "mean", "transpose", "min", "max", "dot", "ravel",
-    "flatten", "squeeze", "cumsum", "prod", "std", "var", "any", "all", "argmax",
-    "argmin", "swapaxes", "repeat", "clip", "conj", "take", "round",
-}  # fmt: skip
+    "astype",
+    "reshape",
+    "sum",
+    "mean",
+    "transpose",
+    "min",
+    "max",
+    "dot",
+    "ravel",
+    "flatten",
+    "squeeze",
+    "cumsum",
+    "prod",
+    "std",
+    "var",
+    "any",
+    "all",
+    "argmax",
+    "argmin",
+    "swapaxes",
+    "repeat",
+    "clip",
+    "conj",
+    "take",
+    "round",
+}
 _ARRAY_PREFIXES = ("jax.numpy.", "jax.lax.", "jax.nn.", "jax.random.", "jax.scipy.")
 _NO_ARRAY = {
-    "jax.numpy.meshgrid", "jax.numpy.split", "jax.numpy.array_split", "jax.numpy.shape",
-    "jax.numpy.broadcast_arrays", "jax.numpy.nonzero", "jax.numpy.where_",
-    "jax.lax.scan", "jax.lax.while_loop", "jax.lax.fori_loop", "jax.lax.cond",
-    "jax.lax.map", "jax.lax.associative_scan", "jax.lax.switch",
-    "jax.numpy.ndim", "jax.numpy.unstack",
-}  # fmt: skip
+    "jax.numpy.meshgrid",
+    "jax.numpy.split",
+    "jax.numpy.array_split",
+    "jax.numpy.shape",
+    "jax.numpy.broadcast_arrays",
+    "jax.numpy.nonzero",
+    "jax.numpy.where_",
+    "jax.lax.scan",
+    "jax.lax.while_loop",
+    "jax.lax.fori_loop",
+    "jax.lax.cond",
+    "jax.lax.map",
+    "jax.lax.associative_scan",
+    "jax.lax.switch",
+    "jax.numpy.ndim",
+    "jax.numpy.unstack",
+}
 # Functions that take a sequence of arrays: being handed to one proves nothing.
 _OF_SEQUENCES = {
-    "stack", "array", "asarray", "concatenate", "hstack", "vstack", "dstack",
-    "column_stack", "block", "unstack",
-}  # fmt: skip
-_ARRAY_TYPES = {"Array", "ndarray", "ArrayLike", "Float", "Int", "Bool", "Complex", "Key"}
-_CONTAINERS = {"list", "tuple", "dict", "set", "List", "Tuple", "Dict", "Sequence",
-               "Iterable", "Mapping", "PyTree"}  # fmt: skip
+    "stack",
+    "array",
+    "asarray",
+    "concatenate",
+    "hstack",
+    "vstack",
+    "dstack",
+    "column_stack",
+    "block",
+    "unstack",
+}
+_ARRAY_TYPES = {
+    "Array",
+    "ndarray",
+    "ArrayLike",
+    "Float",
+    "Int",
+    "Bool",
+    "Complex",
+    "Key",
+}
+_CONTAINERS = {
+    "list",
+    "tuple",
+    "dict",
+    "set",
+    "List",
+    "Tuple",
+    "Dict",
+    "Sequence",
+    "Iterable",
+    "Mapping",
+    "PyTree",
+}
 
 
 class Evidence(Enum):
@@ -50,9 +120,7 @@ def is_array(expression: ast.expr, context: FunctionContext) -> bool:
     return evidence(expression, context) in (Evidence.ARRAY, Evidence.NUMPY)
 
 
-def evidence(
-    expression: ast.expr, context: FunctionContext, depth: int = 4
-) -> Evidence:
+def evidence(expression: ast.expr, context: FunctionContext, depth: int = 4) -> Evidence:
     """What the source shows about the value of an expression."""
     if depth == 0:
         return Evidence.UNKNOWN
@@ -60,7 +128,10 @@ def evidence(
         case ast.Call():
             return _of_call(expression, context, depth)
         case ast.BinOp(left=left, right=right):
-            sides = {evidence(left, context, depth - 1), evidence(right, context, depth - 1)}
+            sides = {
+                evidence(left, context, depth - 1),
+                evidence(right, context, depth - 1),
+            }
             if sides & {Evidence.ARRAY, Evidence.NUMPY}:
                 return Evidence.ARRAY
             return Evidence.OTHER if Evidence.OTHER in sides else Evidence.UNKNOWN
@@ -209,9 +280,7 @@ def _of_uses(expression: ast.expr, context: FunctionContext) -> Evidence:
     return Evidence.UNKNOWN
 
 
-def _of_use(
-    node: ast.AST, parent: ast.AST | None, context: FunctionContext
-) -> Evidence | None:
+def _of_use(node: ast.AST, parent: ast.AST | None, context: FunctionContext) -> Evidence | None:
     match parent:
         case ast.Attribute(attr=attribute):
             if attribute in _ARRAY_ATTRIBUTES | _ARRAY_METHODS:

@@ -17,15 +17,62 @@ from forscan.model import Refusal
 from forscan.syntax.names import reads, walk_all
 
 _GROWING = {
-    "concatenate", "append", "hstack", "vstack", "kron", "tile", "repeat", "expand_dims",
-    "pad", "outer", "insert", "column_stack", "block", "resize", "atleast_2d",
-}  # fmt: skip
-_INT_TYPES = {"int", "bool", "int8", "int16", "int32", "int64", "uint8", "uint16",
-              "uint32", "uint64", "bool_"}  # fmt: skip
-_MAKERS = {"zeros", "ones", "full", "empty", "zeros_like", "ones_like", "full_like",
-           "array", "asarray"}  # fmt: skip
-_KEEPS_INT = {"where", "maximum", "minimum", "abs", "clip", "roll", "mod", "bitwise_and",
-              "bitwise_or", "bitwise_xor", "select", "sort", "cumsum", "astype"}  # fmt: skip
+    "concatenate",
+    "append",
+    "hstack",
+    "vstack",
+    "kron",
+    "tile",
+    "repeat",
+    "expand_dims",
+    "pad",
+    "outer",
+    "insert",
+    "column_stack",
+    "block",
+    "resize",
+    "atleast_2d",
+}
+_INT_TYPES = {
+    "int",
+    "bool",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "bool_",
+}
+_MAKERS = {
+    "zeros",
+    "ones",
+    "full",
+    "empty",
+    "zeros_like",
+    "ones_like",
+    "full_like",
+    "array",
+    "asarray",
+}
+_KEEPS_INT = {
+    "where",
+    "maximum",
+    "minimum",
+    "abs",
+    "clip",
+    "roll",
+    "mod",
+    "bitwise_and",
+    "bitwise_or",
+    "bitwise_xor",
+    "select",
+    "sort",
+    "cumsum",
+    "astype",
+}
 
 
 class CarryTypes:
@@ -54,10 +101,12 @@ class CarryTypes:
                 continue
             if isinstance(start, ast.Constant) and start.value is None:
                 yield refuse(
-                    "FSC404", self.loop, f"{name} is None before the loop: the carry would change from "
+                    "FSC404",
+                    self.loop,
+                    f"{name} is None before the loop: the carry would change from "
                     "a pytree without leaves to an array",
                     "Take the first iteration out of the loop, or start from an array.",
-                )  # fmt: skip
+                )
             elif self.is_integer(start):
                 yield from self.integer(name, start)
             elif isinstance(start, ast.Constant) and isinstance(start.value, bool):
@@ -100,7 +149,8 @@ class CarryTypes:
                 if isinstance(node.target, ast.Name) and node.target.id == name:
                     found.append(
                         ast.copy_location(
-                            ast.BinOp(ast.Name(name, ast.Load()), node.op, node.value), node
+                            ast.BinOp(ast.Name(name, ast.Load()), node.op, node.value),
+                            node,
                         )
                     )
             elif isinstance(node, ast.NamedExpr) and node.target.id == name:
@@ -126,7 +176,10 @@ class CarryTypes:
             )
         if tail not in _MAKERS:
             return False
-        candidates = [*node.args[1:], *(k.value for k in node.keywords if k.arg == "dtype")]
+        candidates = [
+            *node.args[1:],
+            *(k.value for k in node.keywords if k.arg == "dtype"),
+        ]
         for candidate in candidates:
             words = ast.unparse(candidate).rsplit(".", 1)[-1].strip("'\"")
             if words in _INT_TYPES:
@@ -148,16 +201,20 @@ class CarryTypes:
                 changes = tail in _GROWING and not _is_window(node, name)
                 if changes or (tail == "einsum" and _einsum_drifts(node, name)):
                     yield refuse(
-                        "FSC405", node, f"{name} is made by {tail} of itself: its shape may change in each "
+                        "FSC405",
+                        node,
+                        f"{name} is made by {tail} of itself: its shape may change in each "
                         "iteration, and a scan's carry has one shape",
                         "Append to a list and stack it after the loop, or write into a buffer of full size.",
-                    )  # fmt: skip
+                    )
                     return
             if _adds_axis(update, name):
                 yield refuse(
-                    "FSC405", update, f"{name} gains an axis in each iteration, and a scan's carry has one shape",
+                    "FSC405",
+                    update,
+                    f"{name} gains an axis in each iteration, and a scan's carry has one shape",
                     "Give it its final number of axes before the loop.",
-                )  # fmt: skip
+                )
                 return
 
     def reduced(self, call: ast.Call, update: ast.expr) -> bool:
@@ -169,10 +226,12 @@ class CarryTypes:
         for update in self.updates(name):
             if not self.stays_integer(update, name):
                 yield refuse(
-                    "FSC406", update, f"{name} starts as integers or booleans ({ast.unparse(start)}) and may become "
+                    "FSC406",
+                    update,
+                    f"{name} starts as integers or booleans ({ast.unparse(start)}) and may become "
                     "floating point: a scan promotes only weakly typed starts",
                     "Start from the dtype that the state has after one iteration.",
-                )  # fmt: skip
+                )
                 return
 
     def stays_integer(self, node: ast.expr, name: str) -> bool:
@@ -203,8 +262,10 @@ class CarryTypes:
     def counts(self, name: str) -> bool:
         iterable = self.loop.iter
         return isinstance(iterable, ast.Call) and self.context.resolve(iterable.func) in (
-            "range", "enumerate", "reversed",
-        )  # fmt: skip
+            "range",
+            "enumerate",
+            "reversed",
+        )
 
     def integer_call(self, node: ast.Call, name: str) -> bool:
         if isinstance(node.func, ast.Attribute):
@@ -213,18 +274,38 @@ class CarryTypes:
                 if base.value.attr == "at":
                     return self.stays_integer(base.value.value, name)
             if node.func.attr == "astype" and node.args:
-                return ast.unparse(node.args[0]).rsplit(".", 1)[-1] in {*_INT_TYPES, "dtype"}
+                return ast.unparse(node.args[0]).rsplit(".", 1)[-1] in {
+                    *_INT_TYPES,
+                    "dtype",
+                }
         path = self.context.resolve(node.func) or ""
         tail = path.rsplit(".", 1)[-1]
         if tail in ("where", "select"):
             return all(self.stays_integer(a, name) for a in node.args[1:])
-        if tail in ("argmax", "argmin", "argsort", "searchsorted", "logical_or", "logical_and",
-                    "logical_not", "isnan", "isfinite", "any", "all", "count_nonzero"):  # fmt: skip
+        if tail in (
+            "argmax",
+            "argmin",
+            "argsort",
+            "searchsorted",
+            "logical_or",
+            "logical_and",
+            "logical_not",
+            "isnan",
+            "isfinite",
+            "any",
+            "all",
+            "count_nonzero",
+        ):
             return True
         if tail in _INT_TYPES:
             return True
-        if tail in _KEEPS_INT | {"sum", "max", "min", "dynamic_update_slice",
-                                 "dynamic_update_index_in_dim"}:  # fmt: skip
+        if tail in _KEEPS_INT | {
+            "sum",
+            "max",
+            "min",
+            "dynamic_update_slice",
+            "dynamic_update_index_in_dim",
+        }:
             return all(self.stays_integer(a, name) for a in node.args[:1])
         return False
 
@@ -235,9 +316,11 @@ class CarryTypes:
                 update.op, ast.Add | ast.Sub | ast.Mult | ast.Div
             ):
                 yield refuse(
-                    "FSC406", update, f"{name} starts as a bool and becomes a number",
+                    "FSC406",
+                    update,
+                    f"{name} starts as a bool and becomes a number",
                     "Start from 0 instead.",
-                )  # fmt: skip
+                )
                 return
 
     def number(self, name: str, starts: dict[str, ast.expr | None]) -> Iterator[Refusal]:
@@ -252,18 +335,18 @@ class CarryTypes:
                 fed = [o for o in others if any(set(reads(u)) - literal for u in self.updates(o))]
                 if fed:
                     yield refuse(
-                        "FSC413", update, f"{name} and {', '.join(sorted(fed))} start as Python numbers and feed each "
+                        "FSC413",
+                        update,
+                        f"{name} and {', '.join(sorted(fed))} start as Python numbers and feed each "
                         "other: a scan promotes such starts in one pass only",
                         "Give the starts the dtype of the arrays: jnp.zeros((), x.dtype).",
-                    )  # fmt: skip
+                    )
                     return
         yield from self.seed(name)
 
     def written_first(self, names: set[str], update: ast.expr) -> bool:
         """Whether the body gives the names a new value before the update reads them."""
-        first = {
-            n: min((u.lineno for u in self.updates(n)), default=update.lineno) for n in names
-        }
+        first = {n: min((u.lineno for u in self.updates(n)), default=update.lineno) for n in names}
         return all(line < update.lineno for line in first.values())
 
     def seed(self, name: str) -> Iterator[Refusal]:
@@ -275,10 +358,12 @@ class CarryTypes:
             for other in reads(update):
                 if other in self.context.parameters and other not in local:
                     yield refuse(
-                        "FSC412", update, f"{name} starts as a Python number and takes in {other}, which may be an "
+                        "FSC412",
+                        update,
+                        f"{name} starts as a Python number and takes in {other}, which may be an "
                         "array: a scan promotes the dtype of such a start, never its shape",
                         f"Start from an array of the final shape, such as jnp.zeros_like({other}).",
-                    )  # fmt: skip
+                    )
                     return
 
 

@@ -157,9 +157,9 @@ class _Builder:
         ends = self.block(node.body, [start])
         self.handlers.pop()
         ends = self.block(node.orelse, ends)
-        for handler, index in zip(node.handlers, handlers, strict=False):
-            name = [ast.Name(handler.name, ast.Store())] if handler.name else []
-            ends += self.block(handler.body, [self.node(*name, after=[index])])
+        for clause, index in zip(node.handlers, handlers, strict=False):
+            name = [ast.Name(clause.name, ast.Store())] if clause.name else []
+            ends += self.block(clause.body, [self.node(*name, after=[index])])
         if not node.handlers:
             ends += caught
         return self.block(node.finalbody, ends)

@@ -76,7 +76,5 @@ def bound_names(graph: Graph, start: Facts, universe: Facts) -> list[Facts]:
         found = node.activity
         return (before | frozenset(found.binds)) - frozenset(found.deletes)
 
-    before, _ = solve(
-        graph, transfer, backward=False, must=True, start=start, universe=universe
-    )
+    before, _ = solve(graph, transfer, backward=False, must=True, start=start, universe=universe)
     return before

@@ -10,24 +10,80 @@ from forscan.model import Refusal
 from forscan.syntax.names import binds, parameters, walk_all, walk_scope
 
 _MUTATING = {
-    "append", "extend", "insert", "pop", "popitem", "remove", "clear", "update", "add",
-    "discard", "setdefault", "sort", "reverse", "write", "writelines", "appendleft",
-    "__setitem__", "setattr", "put", "close", "flush",
-}  # fmt: skip
+    "append",
+    "extend",
+    "insert",
+    "pop",
+    "popitem",
+    "remove",
+    "clear",
+    "update",
+    "add",
+    "discard",
+    "setdefault",
+    "sort",
+    "reverse",
+    "write",
+    "writelines",
+    "appendleft",
+    "__setitem__",
+    "setattr",
+    "put",
+    "close",
+    "flush",
+}
 _RUN_ONCE = ("numpy.random.", "random.", "time.", "secrets.", "datetime.", "uuid.")
 _HOST = (
-    "logging.", "warnings.", "sys.", "os.", "tqdm.", "wandb.", "builtins.print",
-    "absl.logging.", "jax.profiler.", "shutil.", "subprocess.",
-)  # fmt: skip
-_HOST_NAMES = {"print", "input", "open", "exec", "eval", "breakpoint", "setattr", "delattr"}
+    "logging.",
+    "warnings.",
+    "sys.",
+    "os.",
+    "tqdm.",
+    "wandb.",
+    "builtins.print",
+    "absl.logging.",
+    "jax.profiler.",
+    "shutil.",
+    "subprocess.",
+)
+_HOST_NAMES = {
+    "print",
+    "input",
+    "open",
+    "exec",
+    "eval",
+    "breakpoint",
+    "setattr",
+    "delattr",
+}
 _FRAME_NAMES = {"locals", "vars", "globals", "super", "dir"}
-_SCOPES = {"jax.named_scope", "jax.ensure_compile_time_eval", "jax.default_matmul_precision",
-           "jax.disable_jit", "jax.numpy_dtype_promotion"}  # fmt: skip
+_SCOPES = {
+    "jax.named_scope",
+    "jax.ensure_compile_time_eval",
+    "jax.default_matmul_precision",
+    "jax.disable_jit",
+    "jax.numpy_dtype_promotion",
+}
 _ALLOWED = (
-    ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr, ast.If, ast.For, ast.Pass,
-    ast.FunctionDef, ast.Assert, ast.Delete, ast.With, ast.Break, ast.Continue,
-    ast.Return, ast.Import, ast.ImportFrom, ast.Global, ast.Nonlocal,
-)  # fmt: skip
+    ast.Assign,
+    ast.AugAssign,
+    ast.AnnAssign,
+    ast.Expr,
+    ast.If,
+    ast.For,
+    ast.Pass,
+    ast.FunctionDef,
+    ast.Assert,
+    ast.Delete,
+    ast.With,
+    ast.Break,
+    ast.Continue,
+    ast.Return,
+    ast.Import,
+    ast.ImportFrom,
+    ast.Global,
+    ast.Nonlocal,
+)
 
 
 def refuse(code: str, node: ast.expr | ast.stmt, message: str, help: str) -> Refusal:
@@ -61,9 +117,11 @@ class Effects:
             elif isinstance(node, ast.Await | ast.Yield | ast.YieldFrom):
                 if self._own(node):
                     yield refuse(
-                        "FSC301", node, "the body yields or awaits inside an iteration",
+                        "FSC301",
+                        node,
+                        "the body yields or awaits inside an iteration",
                         "Collect the values and yield them after the loop.",
-                    )  # fmt: skip
+                    )
 
     def _own(self, node: ast.AST) -> bool:
         """Whether a node belongs to the loop's function, not to one defined in the body."""
@@ -82,29 +140,39 @@ class Effects:
         own = self._own(node)
         if isinstance(node, ast.Return) and own:
             yield refuse(
-                "FSC301", node, "`return` leaves the loop early, and a scan always runs its whole length",
+                "FSC301",
+                node,
+                "`return` leaves the loop early, and a scan always runs its whole length",
                 "Compute the number of iterations before the loop, or mask the later ones with jnp.where.",
-            )  # fmt: skip
+            )
         elif isinstance(node, ast.Break) and own and not self._in_inner_loop(node):
             yield refuse(
-                "FSC301", node, "`break` leaves the loop early, and a scan always runs its whole length",
+                "FSC301",
+                node,
+                "`break` leaves the loop early, and a scan always runs its whole length",
                 "Compute the number of iterations before the loop, or mask the later ones with jnp.where.",
-            )  # fmt: skip
+            )
         elif isinstance(node, ast.Continue) and own and not self._in_inner_loop(node):
             yield refuse(
-                "FSC402", node, "`continue` skips the rest of an iteration under a Python branch",
+                "FSC402",
+                node,
+                "`continue` skips the rest of an iteration under a Python branch",
                 "Turn the branch round (`if not …:`) or use jnp.where, so that every iteration does the same.",
-            )  # fmt: skip
+            )
         elif isinstance(node, ast.Global | ast.Nonlocal) and not own:
             yield refuse(
-                "FSC303", node, f"a function in the body changes {', '.join(node.names)} of an outer scope",
+                "FSC303",
+                node,
+                f"a function in the body changes {', '.join(node.names)} of an outer scope",
                 "Give the value back from the function instead.",
-            )  # fmt: skip
+            )
         elif isinstance(node, ast.Try | ast.TryStar):
             yield refuse(
-                "FSC304", node, "`try` decides while tracing, and the body of a scan is traced only once",
+                "FSC304",
+                node,
+                "`try` decides while tracing, and the body of a scan is traced only once",
                 "Move the try out of the loop.",
-            )  # fmt: skip
+            )
         elif isinstance(node, ast.With | ast.AsyncWith):
             yield from self._with(node)
         elif isinstance(node, ast.Raise):
@@ -113,9 +181,11 @@ class Effects:
         elif not isinstance(node, _ALLOWED) and own:
             kind = type(node).__name__.lower()
             yield refuse(
-                "FSC304", node, f"a `{kind}` statement is nothing that forscan puts into the body of a scan",
+                "FSC304",
+                node,
+                f"a `{kind}` statement is nothing that forscan puts into the body of a scan",
                 "Move it out of the loop.",
-            )  # fmt: skip
+            )
         yield from self._stores(node)
 
     def _with(self, node: ast.With | ast.AsyncWith) -> Iterator[Refusal]:
@@ -125,9 +195,11 @@ class Effects:
             if path not in _SCOPES:
                 shown = ast.unparse(call)
                 yield refuse(
-                    "FSC302", node, f"`with {shown}` is entered on the host: inside a scan once, not per iteration",
+                    "FSC302",
+                    node,
+                    f"`with {shown}` is entered on the host: inside a scan once, not per iteration",
                     "Put the `with` around the loop, or use jax.named_scope.",
-                )  # fmt: skip
+                )
 
     def _stores(self, node: ast.stmt) -> Iterator[Refusal]:
         targets: list[ast.expr] = []
@@ -139,17 +211,21 @@ class Effects:
             for part in ast.walk(target):
                 if isinstance(part, ast.Attribute) and not isinstance(part.ctx, ast.Load):
                     yield refuse(
-                        "FSC303", node, f"the body assigns to the attribute {ast.unparse(part)}, "
+                        "FSC303",
+                        node,
+                        f"the body assigns to the attribute {ast.unparse(part)}, "
                         "and the object would hold a leaked tracer",
                         "Keep the value in a local name inside the loop and store it afterwards.",
-                    )  # fmt: skip
+                    )
                 elif isinstance(part, ast.Subscript) and not isinstance(part.ctx, ast.Load):
                     if not self._fresh(part.value):
                         yield refuse(
-                            "FSC303", node, f"the body changes {ast.unparse(part.value)} in place, "
+                            "FSC303",
+                            node,
+                            f"the body changes {ast.unparse(part.value)} in place, "
                             "which other names may see",
                             "Rebind it instead: `x = x.at[i].set(v)` for an array, `d = {**d, key: v}` for a dict.",
-                        )  # fmt: skip
+                        )
 
     def _fresh(self, node: ast.expr) -> bool:
         """Whether an object is made in this iteration, so that changing it is harmless."""
@@ -157,10 +233,14 @@ class Effects:
             return False
         for statement in self.body:
             if node.id in binds(statement):
-                return isinstance(statement, ast.Assign) and isinstance(
-                    statement.value,
-                    ast.Dict | ast.List | ast.DictComp | ast.ListComp | ast.Call,
-                ) and not _mentions(statement.value, node.id)
+                return (
+                    isinstance(statement, ast.Assign)
+                    and isinstance(
+                        statement.value,
+                        ast.Dict | ast.List | ast.DictComp | ast.ListComp | ast.Call,
+                    )
+                    and not _mentions(statement.value, node.id)
+                )
         return False
 
     def _call(self, node: ast.Call) -> Iterator[Refusal]:
@@ -168,24 +248,32 @@ class Effects:
         shown = ast.unparse(node.func)
         if path in _FRAME_NAMES:
             yield refuse(
-                "FSC304", node, f"`{path}()` means another function inside a body function",
+                "FSC304",
+                node,
+                f"`{path}()` means another function inside a body function",
                 f"Call `{path}()` before the loop and use its result.",
-            )  # fmt: skip
+            )
         elif path in _HOST_NAMES or (path and path.startswith(_HOST)):
             yield refuse(
-                "FSC302", node, f"`{shown}` acts on the host: inside a scan it would run once, with tracers",
+                "FSC302",
+                node,
+                f"`{shown}` acts on the host: inside a scan it would run once, with tracers",
                 "Use jax.debug.print or jax.debug.callback, or move it out of the loop.",
-            )  # fmt: skip
+            )
         elif path == "next" or (path and path.startswith(_RUN_ONCE)):
             yield refuse(
-                "FSC308", node, f"`{shown}` gives another value each time, but is read once when a scan is traced",
+                "FSC308",
+                node,
+                f"`{shown}` gives another value each time, but is read once when a scan is traced",
                 "Draw the values before the loop and iterate them, or carry a jax.random key.",
-            )  # fmt: skip
+            )
         elif path and path.startswith("haiku.") and not path.startswith("haiku.switch_"):
             yield refuse(
-                "FSC308", node, f"`{shown}` keeps hidden state per call",
+                "FSC308",
+                node,
+                f"`{shown}` keeps hidden state per call",
                 "Use the lifted loops of haiku (hk.scan, hk.fori_loop).",
-            )  # fmt: skip
+            )
         elif isinstance(node.func, ast.Attribute) and node.func.attr in _MUTATING:
             yield from self._mutation(node, node.func)
         yield from self._callee(node, shown)
@@ -209,9 +297,11 @@ class Effects:
         ):
             return  # opt.update(grads, state): gives a new value back
         yield refuse(
-            "FSC303", node, f"`{ast.unparse(function)}` changes {ast.unparse(base)}, which outlives the iteration",
+            "FSC303",
+            node,
+            f"`{ast.unparse(function)}` changes {ast.unparse(base)}, which outlives the iteration",
             "Keep the value in a local name inside the loop and store it afterwards.",
-        )  # fmt: skip
+        )
 
     def _module_call(self, node: ast.Call, shown: str) -> Iterator[Refusal]:
         """Modules made or called inside a flax or haiku body create parameters."""
@@ -224,11 +314,17 @@ class Effects:
         path = self.context.resolve(node.func) or ""
         on_self = shown.startswith("self.")
         made = path.startswith(("flax.linen.", "haiku.")) or isinstance(node.func, ast.Call)
-        if on_self or (made and path.rsplit(".", 1)[-1][:1].isupper()) or isinstance(node.func, ast.Call):
+        if (
+            on_self
+            or (made and path.rsplit(".", 1)[-1][:1].isupper())
+            or isinstance(node.func, ast.Call)
+        ):
             yield refuse(
-                "FSC308", node, f"`{shown}` may create parameters or use a key stream, once per call",
+                "FSC308",
+                node,
+                f"`{shown}` may create parameters or use a key stream, once per call",
                 "Use the lifted scan of the library (nn.scan).",
-            )  # fmt: skip
+            )
 
     def _callee(self, node: ast.Call, shown: str) -> Iterator[Refusal]:
         """Looks into the functions of the module that the body calls."""
@@ -239,10 +335,11 @@ class Effects:
                 why = _effect_of(self.context, callee, set())
                 if why:
                     yield refuse(
-                        "FSC303" if "host" not in why else "FSC302", node,
+                        "FSC303" if "host" not in why else "FSC302",
+                        node,
                         f"{callee.name} {why}: inside a scan that happens once, with tracers",
                         "Give the value back from the function instead.",
-                    )  # fmt: skip
+                    )
                     return
 
 
@@ -251,7 +348,9 @@ def _mentions(node: ast.AST, name: str) -> bool:
 
 
 def _effect_of(
-    context: FunctionContext, function: ast.FunctionDef | ast.AsyncFunctionDef, seen: set[ast.AST]
+    context: FunctionContext,
+    function: ast.FunctionDef | ast.AsyncFunctionDef,
+    seen: set[ast.AST],
 ) -> str | None:
     """In a few words what a function of the module does to the world, if anything."""
     if function in seen or len(seen) > 40:
@@ -282,7 +381,11 @@ def _effect_of(
             base = node.func.value
             root = base.value if isinstance(base, ast.Attribute) else base
             statement = isinstance(context.module.functions.parents.get(node), ast.Expr)
-            if statement and isinstance(root, ast.Name) and (root.id in given or root.id not in local):
+            if (
+                statement
+                and isinstance(root, ast.Name)
+                and (root.id in given or root.id not in local)
+            ):
                 if not path.startswith(("jax.", "optax.")):
                     return f"changes {ast.unparse(base)}"
         for callee in context.module.traced.candidates(node.func):

@@ -35,9 +35,12 @@ def used_as_arrays(target: ast.expr, loop: ast.For, context: FunctionContext) ->
 
 
 def _judge(
-    name: str, body: list[ast.stmt] | list[ast.expr], context: FunctionContext,
-    depth: int, unpacked: bool,
-) -> bool | None:  # fmt: skip
+    name: str,
+    body: list[ast.stmt] | list[ast.expr],
+    context: FunctionContext,
+    depth: int,
+    unpacked: bool,
+) -> bool | None:
     """True: as an array; False: perhaps not; None: not used."""
     verdicts = []
     parents = context.module.functions.parents
@@ -50,9 +53,12 @@ def _judge(
 
 
 def _use(
-    node: ast.AST, parents: dict[ast.AST, ast.AST], context: FunctionContext,
-    depth: int, unpacked: bool,
-) -> bool | None:  # fmt: skip
+    node: ast.AST,
+    parents: dict[ast.AST, ast.AST],
+    context: FunctionContext,
+    depth: int,
+    unpacked: bool,
+) -> bool | None:
     parent = parents.get(node)
     match parent:
         case ast.BinOp(op=op):
@@ -83,9 +89,13 @@ def _use(
 
 
 def _argument(
-    call: ast.Call, function: ast.expr, position: int, context: FunctionContext,
-    depth: int, unpacked: bool,
-) -> bool | None:  # fmt: skip
+    call: ast.Call,
+    function: ast.expr,
+    position: int,
+    context: FunctionContext,
+    depth: int,
+    unpacked: bool,
+) -> bool | None:
     path = context.resolve(function) or ""
     if path.startswith(_LOUD):
         return path.rsplit(".", 1)[-1] not in _OF_SEQUENCES
@@ -132,9 +142,7 @@ def is_array_expression(
     return _surely(node, body, context, depth)
 
 
-def _surely(
-    node: ast.expr, body: list[ast.stmt], context: FunctionContext, depth: int
-) -> bool:
+def _surely(node: ast.expr, body: list[ast.stmt], context: FunctionContext, depth: int) -> bool:
     from forscan.analyse.arrays import assigned_values, is_array
 
     if depth == 0:
@@ -193,8 +201,18 @@ def used_as_arrays_named(name: str, body: str, context: FunctionContext) -> bool
             if isinstance(parent, ast.Call) and node in parent.args:
                 path = context.resolve(parent.func) or ""
                 tail = path.rsplit(".", 1)[-1]
-                if path.startswith(_LOUD) and tail not in _OF_SEQUENCES | {"cond", "switch", "scan"}:
+                if path.startswith(_LOUD) and tail not in _OF_SEQUENCES | {
+                    "cond",
+                    "switch",
+                    "scan",
+                }:
                     return True
-            if isinstance(parent, ast.Attribute) and parent.attr in ("T", "astype", "at", "dtype", "ndim"):
+            if isinstance(parent, ast.Attribute) and parent.attr in (
+                "T",
+                "astype",
+                "at",
+                "dtype",
+                "ndim",
+            ):
                 return True
     return False

@@ -48,17 +48,13 @@ def appended(statement: ast.stmt) -> tuple[str, ast.expr] | None:
             return name, value
         case ast.Assign(
             targets=[ast.Name(id=name)],
-            value=ast.BinOp(
-                left=ast.Name(id=left), op=ast.Add(), right=ast.List(elts=[value])
-            ),
+            value=ast.BinOp(left=ast.Name(id=left), op=ast.Add(), right=ast.List(elts=[value])),
         ) if name == left and not isinstance(value, ast.Starred):
             return name, value
     return None
 
 
-def find_lists(
-    loop: ast.For, context: FunctionContext
-) -> tuple[list[FilledList], list[Refusal]]:
+def find_lists(loop: ast.For, context: FunctionContext) -> tuple[list[FilledList], list[Refusal]]:
     """The lists that the loop fills, and what is wrong with the others."""
     growth: dict[str, list[tuple[ast.stmt, ast.expr]]] = {}
     for statement in loop.body:
@@ -89,9 +85,12 @@ def find_lists(
 
 
 def _filled(
-    name: str, definition: ast.Assign, steps: list[tuple[ast.stmt, ast.expr]],
-    loop: ast.For, context: FunctionContext,
-) -> FilledList:  # fmt: skip
+    name: str,
+    definition: ast.Assign,
+    steps: list[tuple[ast.stmt, ast.expr]],
+    loop: ast.For,
+    context: FunctionContext,
+) -> FilledList:
     block = block_of(loop, context)
     start = block.index(definition)
     between = block[start + 1 : block.index(loop)]
@@ -124,9 +123,7 @@ def block_of(node: ast.stmt, context: FunctionContext) -> list[ast.stmt]:
     raise LookupError("the statement is in no suite")
 
 
-def _definition(
-    name: str, loop: ast.For, context: FunctionContext
-) -> ast.Assign | None:
+def _definition(name: str, loop: ast.For, context: FunctionContext) -> ast.Assign | None:
     """The last assignment of a list display to the name in the loop's own suite."""
     block = block_of(loop, context)
     for statement in reversed(block[: block.index(loop)]):
@@ -158,9 +155,7 @@ def _mentions(node: ast.AST, name: str) -> bool:
     return any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(node))
 
 
-def _other_mentions(
-    name: str, loop: ast.For, growth: list[ast.stmt]
-) -> list[ast.Name]:
+def _other_mentions(name: str, loop: ast.For, growth: list[ast.stmt]) -> list[ast.Name]:
     allowed: set[ast.AST] = set()
     for statement in growth:
         found = appended(statement)

@@ -60,9 +60,15 @@ def state_of(loop: ast.For, context: FunctionContext) -> State:
             unbound.append(name)
     after_targets = tuple(t for t in targets if t in live_after and t not in last)
     return State(
-        tuple(carried), tuple(last), tuple(unbound), tuple(local),
-        targets, after_targets, bound, live_after,
-    )  # fmt: skip
+        tuple(carried),
+        tuple(last),
+        tuple(unbound),
+        tuple(local),
+        targets,
+        after_targets,
+        bound,
+        live_after,
+    )
 
 
 def captured_outside(loop: ast.For, context: FunctionContext) -> frozenset[str]:

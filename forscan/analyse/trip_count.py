@@ -96,7 +96,12 @@ def leading(
             if path.endswith(("numpy.array", "numpy.asarray")) and axis == 0:
                 if isinstance(rows, ast.List | ast.Tuple):
                     return _length_of(rows, context, depth - 1)
-            if path in ("jax.numpy.zeros", "jax.numpy.ones", "jax.numpy.empty", "jax.numpy.full"):
+            if path in (
+                "jax.numpy.zeros",
+                "jax.numpy.ones",
+                "jax.numpy.empty",
+                "jax.numpy.full",
+            ):
                 return dimension(value.args[0], context, depth - 1, axis)
     unstable = "" if stable(node, context) else "some version of "
     return Extent(f"{unstable}{ast.unparse(node)}.shape[{axis}]", 0)
@@ -107,9 +112,7 @@ def stable(node: ast.expr, context: FunctionContext | None) -> bool:
     if context is None:
         return True
     counts = binding_counts(context)
-    return all(
-        counts.get(n.id, 0) <= 1 for n in ast.walk(node) if isinstance(n, ast.Name)
-    )
+    return all(counts.get(n.id, 0) <= 1 for n in ast.walk(node) if isinstance(n, ast.Name))
 
 
 def binding_counts(context: FunctionContext) -> dict[str, int]:
@@ -124,9 +127,7 @@ def binding_counts(context: FunctionContext) -> dict[str, int]:
     return cached
 
 
-def dimension(
-    shape: ast.expr, context: FunctionContext, depth: int = 5, axis: int = 0
-) -> Extent:
+def dimension(shape: ast.expr, context: FunctionContext, depth: int = 5, axis: int = 0) -> Extent:
     """The normal form of one entry of a shape that is given to jnp.zeros."""
     if isinstance(shape, ast.Tuple | ast.List):
         if axis < len(shape.elts) and not any(

@@ -47,33 +47,147 @@ class Use:
 
 
 _SHAPE_FIRST = {
-    "zeros", "ones", "empty", "full", "eye", "identity", "tri", "arange", "linspace",
-    "iota", "broadcasted_iota", "broadcast", "logspace", "geomspace", "indices",
-}  # fmt: skip
+    "zeros",
+    "ones",
+    "empty",
+    "full",
+    "eye",
+    "identity",
+    "tri",
+    "arange",
+    "linspace",
+    "iota",
+    "broadcasted_iota",
+    "broadcast",
+    "logspace",
+    "geomspace",
+    "indices",
+}
 _SHAPE_LATER = {
-    "reshape", "broadcast_to", "tile", "repeat", "expand_dims", "squeeze", "split",
-    "swapaxes", "moveaxis", "transpose", "one_hot", "sum", "mean", "max", "min", "prod",
-    "stack", "concatenate", "take_along_axis", "cumsum", "flip", "pad", "argmax",
-    "argmin", "any", "all", "std", "var", "softmax", "log_softmax", "norm", "top_k",
-    "diff", "rot90", "resize", "array_split", "full_like_shape", "diag", "triu", "tril",
-    "matrix_power", "sort", "argsort",
-}  # fmt: skip
+    "reshape",
+    "broadcast_to",
+    "tile",
+    "repeat",
+    "expand_dims",
+    "squeeze",
+    "split",
+    "swapaxes",
+    "moveaxis",
+    "transpose",
+    "one_hot",
+    "sum",
+    "mean",
+    "max",
+    "min",
+    "prod",
+    "stack",
+    "concatenate",
+    "take_along_axis",
+    "cumsum",
+    "flip",
+    "pad",
+    "argmax",
+    "argmin",
+    "any",
+    "all",
+    "std",
+    "var",
+    "softmax",
+    "log_softmax",
+    "norm",
+    "top_k",
+    "diff",
+    "rot90",
+    "resize",
+    "array_split",
+    "full_like_shape",
+    "diag",
+    "triu",
+    "tril",
+    "matrix_power",
+    "sort",
+    "argsort",
+}
 _ANY_INTEGER = {
-    "fold_in", "PRNGKey", "key", "dynamic_slice", "dynamic_update_slice",
-    "dynamic_index_in_dim", "dynamic_update_index_in_dim", "dynamic_slice_in_dim",
-    "dynamic_update_slice_in_dim", "take", "one_hot",
-}  # fmt: skip
+    "fold_in",
+    "PRNGKey",
+    "key",
+    "dynamic_slice",
+    "dynamic_update_slice",
+    "dynamic_index_in_dim",
+    "dynamic_update_index_in_dim",
+    "dynamic_slice_in_dim",
+    "dynamic_update_slice_in_dim",
+    "take",
+    "one_hot",
+}
 _CONCRETE_BUILTINS = {
-    "int", "float", "bool", "complex", "str", "range", "len", "print", "round", "min", "max",
-    "divmod", "pow", "bin", "hex", "oct", "chr", "hash", "format", "repr", "isinstance",
-    "list", "tuple", "set", "sorted", "any", "all", "slice", "getattr", "type", "enumerate",
-    "iter", "next", "id", "zip", "map", "filter", "reversed",
-}  # fmt: skip
+    "int",
+    "float",
+    "bool",
+    "complex",
+    "str",
+    "range",
+    "len",
+    "print",
+    "round",
+    "min",
+    "max",
+    "divmod",
+    "pow",
+    "bin",
+    "hex",
+    "oct",
+    "chr",
+    "hash",
+    "format",
+    "repr",
+    "isinstance",
+    "list",
+    "tuple",
+    "set",
+    "sorted",
+    "any",
+    "all",
+    "slice",
+    "getattr",
+    "type",
+    "enumerate",
+    "iter",
+    "next",
+    "id",
+    "zip",
+    "map",
+    "filter",
+    "reversed",
+}
 _STATIC_KEYWORDS = {
-    "axis", "axes", "argnums", "shape", "length", "num", "ndim", "dtype", "repeats",
-    "num_classes", "k", "newshape", "axis1", "axis2", "keepdims", "precision", "unroll",
-    "total_repeat_length", "size", "side", "order", "deg", "degree", "n", "decimals",
-}  # fmt: skip
+    "axis",
+    "axes",
+    "argnums",
+    "shape",
+    "length",
+    "num",
+    "ndim",
+    "dtype",
+    "repeats",
+    "num_classes",
+    "k",
+    "newshape",
+    "axis1",
+    "axis2",
+    "keepdims",
+    "precision",
+    "unroll",
+    "total_repeat_length",
+    "size",
+    "side",
+    "order",
+    "deg",
+    "degree",
+    "n",
+    "decimals",
+}
 _STATIC_ATTRIBUTES = {"shape", "ndim", "dtype", "size", "weak_type", "aval", "sharding"}
 _LARGE = 10_000
 
@@ -81,9 +195,7 @@ _LARGE = 10_000
 class Uses:
     """Classifies uses of names in a suite of one function."""
 
-    def __init__(
-        self, context: FunctionContext, body: Iterable[ast.AST], depth: int = 3
-    ) -> None:
+    def __init__(self, context: FunctionContext, body: Iterable[ast.AST], depth: int = 3) -> None:
         self.context = context
         self.body = list(body)
         self.depth = depth
@@ -207,7 +319,12 @@ class Uses:
                     branch = self._branch(parent)
                     if branch:
                         return Use(node, Kind.BRANCH, branch)
-                    return Use(node, _worst(Kind.PURE, hazard), hazard or "a comparison", value=value)
+                    return Use(
+                        node,
+                        _worst(Kind.PURE, hazard),
+                        hazard or "a comparison",
+                        value=value,
+                    )
                 case ast.Call() | ast.keyword():
                     call = parent if isinstance(parent, ast.Call) else self.parents[parent]
                     assert isinstance(call, ast.Call)
@@ -222,7 +339,9 @@ class Uses:
                         python_only = False
                 case ast.FormattedValue() | ast.JoinedStr():
                     return Use(node, Kind.CONCRETE, "text")
-                case ast.If(test=test) | ast.While(test=test) | ast.Assert(test=test) if test is child:
+                case ast.If(test=test) | ast.While(test=test) | ast.Assert(test=test) if (
+                    test is child
+                ):
                     return Use(node, Kind.BRANCH, "a test")
                 case ast.IfExp(test=test) if test is child:
                     return Use(node, Kind.BRANCH, "a conditional expression")
@@ -303,8 +422,16 @@ class Uses:
         if path in _CONCRETE_BUILTINS and isinstance(call.func, ast.Name):
             if path == "print":
                 return Use(node, Kind.CONCRETE, "print")
-            if not integer and path in ("len", "isinstance", "type", "zip", "enumerate",
-                                        "list", "tuple", "reversed"):  # fmt: skip
+            if not integer and path in (
+                "len",
+                "isinstance",
+                "type",
+                "zip",
+                "enumerate",
+                "list",
+                "tuple",
+                "reversed",
+            ):
                 return Use(node, Kind.PURE, "its shape or type")
             return Use(node, Kind.CONCRETE, f"an argument of {path}")
         if path and path.startswith("jax."):
@@ -326,7 +453,9 @@ class Uses:
         hazard: str,
     ) -> Use | None:
         concrete = Use(node, Kind.CONCRETE, f"a static argument of {path}")
-        if keyword in _STATIC_KEYWORDS and path.startswith(("jax.numpy", "jax.lax", "jax.nn", "jax.random")):
+        if keyword in _STATIC_KEYWORDS and path.startswith(
+            ("jax.numpy", "jax.lax", "jax.nn", "jax.random")
+        ):
             return concrete
         if keyword in ("argnums", "in_axes", "out_axes", "static_argnums", "length"):
             return concrete
@@ -338,14 +467,23 @@ class Uses:
             return concrete
         if tail in _SHAPE_LATER and tail not in ("one_hot",) and position not in (0, None):
             return concrete
-        if path.startswith("jax.random.") and tail not in _ANY_INTEGER | {"randint", "uniform"}:
+        if path.startswith("jax.random.") and tail not in _ANY_INTEGER | {
+            "randint",
+            "uniform",
+        }:
             if position not in (0, None):
                 return concrete
         if tail in ("uniform",) and position == 1:
             return concrete
         if tail in _ANY_INTEGER:
             return Use(node, _worst(Kind.PURE, hazard), hazard or "an index", value=value)
-        if path in ("jax.grad", "jax.value_and_grad", "jax.vmap", "jax.jit", "jax.jacfwd"):
+        if path in (
+            "jax.grad",
+            "jax.value_and_grad",
+            "jax.vmap",
+            "jax.jit",
+            "jax.jacfwd",
+        ):
             return concrete
         return None
 
@@ -381,7 +519,10 @@ class Uses:
             return passed
         a = callee.args
         plain = [p.arg for p in (*a.posonlyargs, *a.args)]
-        is_method = isinstance(call.func, ast.Attribute) and plain[:1] in (["self"], ["cls"])
+        is_method = isinstance(call.func, ast.Attribute) and plain[:1] in (
+            ["self"],
+            ["cls"],
+        )
         name = keyword
         if position is not None:
             position += 1 if is_method else 0

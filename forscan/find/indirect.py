@@ -57,6 +57,4 @@ def _outcome(
     context = FunctionContext(module, owner if isinstance(owner, Function) else module.tree)
     start = module.source.position(module.source.start(node))
     end = module.source.position(module.source.end(node))
-    return Outcome(
-        path, Span(*start, *end), context.name, Status.REFUSED, form, "for", (reason,)
-    )
+    return Outcome(path, Span(*start, *end), context.name, Status.REFUSED, form, "for", (reason,))

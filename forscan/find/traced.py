@@ -19,32 +19,94 @@ from forscan.syntax.names import binds, dotted, parameters, walk_scope
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 _JIT = {
-    "jax.jit", "jax.pmap", "equinox.filter_jit", "equinox.filter_pmap",
-    "flax.nnx.jit", "flax.nnx.pmap", "flax.linen.jit", "flax.jax_utils.pmap",
-}  # fmt: skip
+    "jax.jit",
+    "jax.pmap",
+    "equinox.filter_jit",
+    "equinox.filter_pmap",
+    "flax.nnx.jit",
+    "flax.nnx.pmap",
+    "flax.linen.jit",
+    "flax.jax_utils.pmap",
+}
 _TRANSFORMS = _JIT | {
     f"jax.{name}"
-    for name in (
-        "vmap grad value_and_grad jacfwd jacrev jacobian hessian checkpoint "
-        "linearize jvp vjp custom_jvp custom_vjp eval_shape make_jaxpr shard_map "
-        "custom_gradient closure_convert linear_transpose hvp numpy.vectorize "
-        "lax.scan lax.fori_loop lax.while_loop lax.cond lax.switch lax.map "
-        "lax.associative_scan lax.custom_root lax.custom_linear_solve "
-        "custom_batching.custom_vmap experimental.checkify.checkify"
-    ).split()
+    for name in [
+        "vmap",
+        "grad",
+        "value_and_grad",
+        "jacfwd",
+        "jacrev",
+        "jacobian",
+        "hessian",
+        "checkpoint",
+        "linearize",
+        "jvp",
+        "vjp",
+        "custom_jvp",
+        "custom_vjp",
+        "eval_shape",
+        "make_jaxpr",
+        "shard_map",
+        "custom_gradient",
+        "closure_convert",
+        "linear_transpose",
+        "hvp",
+        "numpy.vectorize",
+        "lax.scan",
+        "lax.fori_loop",
+        "lax.while_loop",
+        "lax.cond",
+        "lax.switch",
+        "lax.map",
+        "lax.associative_scan",
+        "lax.custom_root",
+        "lax.custom_linear_solve",
+        "custom_batching.custom_vmap",
+        "experimental.checkify.checkify",
+    ]
 }
 _PREFIXES = ("equinox.filter_", "flax.nnx.", "flax.linen.", "haiku.")
 _LIFTED = {
-    "jit", "vmap", "grad", "value_and_grad", "scan", "remat", "checkpoint", "cond",
-    "while_loop", "fori_loop", "switch", "compact", "transform", "pmap", "custom_vjp",
-    "transform_with_state", "shard_map", "eval_shape", "jvp", "vjp", "make_jaxpr",
-    "filter_jit", "filter_grad", "filter_value_and_grad", "filter_vmap", "filter_jvp",
-    "filter_vjp", "filter_checkpoint", "filter_custom_vjp", "filter_shard_map",
-    "filter_eval_shape", "filter_pmap", "nowrap",
-} - {"nowrap"}  # fmt: skip
+    "jit",
+    "vmap",
+    "grad",
+    "value_and_grad",
+    "scan",
+    "remat",
+    "checkpoint",
+    "cond",
+    "while_loop",
+    "fori_loop",
+    "switch",
+    "compact",
+    "transform",
+    "pmap",
+    "custom_vjp",
+    "transform_with_state",
+    "shard_map",
+    "eval_shape",
+    "jvp",
+    "vjp",
+    "make_jaxpr",
+    "filter_jit",
+    "filter_grad",
+    "filter_value_and_grad",
+    "filter_vmap",
+    "filter_jvp",
+    "filter_vjp",
+    "filter_checkpoint",
+    "filter_custom_vjp",
+    "filter_shard_map",
+    "filter_eval_shape",
+    "filter_pmap",
+    "nowrap",
+} - {"nowrap"}
 _MODULE_BASES = {
-    "flax.linen.Module", "flax.nnx.Module", "equinox.Module", "haiku.Module",
-}  # fmt: skip
+    "flax.linen.Module",
+    "flax.nnx.Module",
+    "equinox.Module",
+    "haiku.Module",
+}
 
 
 @dataclass
@@ -284,7 +346,11 @@ class Traced:
             ):
                 self.add(node, f"defined in {name}, which is traced")
             if isinstance(node, ast.Call):
-                for expression in [node.func, *node.args, *(k.value for k in node.keywords)]:
+                for expression in [
+                    node.func,
+                    *node.args,
+                    *(k.value for k in node.keywords),
+                ]:
                     for callee in self.candidates(expression):
                         self.add(callee, f"called by {name}, which is traced")
 

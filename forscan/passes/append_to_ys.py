@@ -14,8 +14,7 @@ from forscan.syntax.names import binds
 from forscan.syntax.source import Edit
 
 _STACKS = {"jax.numpy.stack", "jax.numpy.array", "jax.numpy.asarray"}
-_JOINS = {"jax.numpy.concatenate", "jax.numpy.vstack", "jax.numpy.hstack",
-          "jax.numpy.column_stack"}  # fmt: skip
+_JOINS = {"jax.numpy.concatenate", "jax.numpy.vstack", "jax.numpy.hstack", "jax.numpy.column_stack"}
 _TREE_MAPS = {"jax.tree.map", "jax.tree_util.tree_map", "jax.tree_map"}
 
 
@@ -32,13 +31,25 @@ def append_to_ys(draft: Draft) -> Draft:
 
 def _one_list(draft: Draft, filled: FilledList) -> Draft:
     if draft.target == "fori_loop":
-        raise Refused(_reason("FSC501", filled, f"the loop appends to {filled.name}, and fori_loop gives "
-            "back no value per iteration: a buffer of known shape and dtype would have to be invented",
-            "Convert it to a scan: `--to scan`."))  # fmt: skip
+        raise Refused(
+            _reason(
+                "FSC501",
+                filled,
+                f"the loop appends to {filled.name}, and fori_loop gives "
+                "back no value per iteration: a buffer of known shape and dtype would have to be invented",
+                "Convert it to a scan: `--to scan`.",
+            )
+        )
     if len(filled.appends) != 1:
-        raise Refused(_reason("FSC407", filled, f"an iteration appends to {filled.name} several times, and an "
-            "output of a scan is one slice per iteration",
-            "Stack what one iteration appends and reshape after the loop."))  # fmt: skip
+        raise Refused(
+            _reason(
+                "FSC407",
+                filled,
+                f"an iteration appends to {filled.name} several times, and an "
+                "output of a scan is one slice per iteration",
+                "Stack what one iteration appends and reshape after the loop.",
+            )
+        )
     after = _Uses(draft, filled)
     result = filled.name if after.as_array else draft.fresh.name(f"{filled.name}_tail", "ys")
     if filled.fresh and not after.as_array:
@@ -83,14 +94,16 @@ def _bind_value(draft: Draft, filled: FilledList, result: str, tree: bool) -> Dr
     elif not later and not _has_walrus(value) and "\n" not in text and len(text) < 60:
         edits = [removal(body, statement)]
     elif _has_walrus(value) and isinstance(value, ast.NamedExpr) and not names & changed:
-        edits = [
-            body.replace(statement, f"{value.target.id} = {body.segment(value.value)}")
-        ]
+        edits = [body.replace(statement, f"{value.target.id} = {body.segment(value.value)}")]
         text = value.target.id
     else:
         name = draft.fresh.name(*_wishes(filled.name))
         edits = [
-            Edit(body.start(statement), body.start(value), f"{name} = " + "(" * ("\n" in text)),
+            Edit(
+                body.start(statement),
+                body.start(value),
+                f"{name} = " + "(" * ("\n" in text),
+            ),
             Edit(body.end(value), body.end(statement), ")" * ("\n" in text)),
         ]
         text = name
@@ -152,9 +165,15 @@ class _Uses:
         if self.as_array and draft.loop.reverse and self.plain:
             self.after = (f"{filled.name} = {filled.name}[::-1]",)
         if not self.as_array and not proven:
-            raise Refused(_reason("FSC202", filled, f"the list {filled.name} is used as a list behind the loop, and "
-                "nothing shows that its items are arrays: a scan would give back one pytree of stacks",
-                "Stack the items after the loop, for instance by jnp.stack."))  # fmt: skip
+            raise Refused(
+                _reason(
+                    "FSC202",
+                    filled,
+                    f"the list {filled.name} is used as a list behind the loop, and "
+                    "nothing shows that its items are arrays: a scan would give back one pytree of stacks",
+                    "Stack the items after the loop, for instance by jnp.stack.",
+                )
+            )
 
     def array_items(self) -> bool:
         value = self.filled.values[0]

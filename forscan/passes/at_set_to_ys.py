@@ -70,14 +70,17 @@ def _value(statement: ast.stmt, name: str, draft: Draft) -> ast.expr | None:
             value=ast.Call(
                 func=ast.Attribute(
                     value=ast.Subscript(
-                        value=ast.Attribute(value=ast.Name(id=base), attr="at"), slice=index
+                        value=ast.Attribute(value=ast.Name(id=base), attr="at"),
+                        slice=index,
                     ),
                     attr="set",
                 ),
                 args=[value],
                 keywords=[],
             ),
-        ) if target == base == name and counter is not None:
+        ) if (
+            target == base == name and counter is not None
+        ):
             items = index.elts if isinstance(index, ast.Tuple) else [index]
             rest = all(_is_whole(i) for i in items[1:])
             first = items[0] if items else None
@@ -144,4 +147,3 @@ def _to_output(draft: Draft, fill: Fill) -> Draft:
         outputs=(*draft.loop.outputs, output),
     )
     return replace(draft, loop=loop)
-

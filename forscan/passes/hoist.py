@@ -30,33 +30,46 @@ def hoist(draft: Draft) -> Draft:
 
 def _checked(draft: Draft, use: Use) -> str:
     counter = draft.loop.counter
-    names = set() if use.value is None else {
-        n.id for n in ast.walk(use.value) if isinstance(n, ast.Name)
-    }
+    names = (
+        set()
+        if use.value is None
+        else {n.id for n in ast.walk(use.value) if isinstance(n, ast.Name)}
+    )
     known = {n for n in names if draft.context.module.imports.imported(n)}
     if use.value is None or counter is None or names - known != {counter.name}:
-        raise Refused(Refusal(
-            "FSC403", f"{use.node.id} is used as {use.what}: a Python int has no bounds, the index of a scan is an int32",
-            "Compute the numbers before the loop in Python and iterate an array of them.",
-            use.node.lineno, use.node.col_offset + 1))  # fmt: skip
+        raise Refused(
+            Refusal(
+                "FSC403",
+                f"{use.node.id} is used as {use.what}: a Python int has no bounds, the index of a scan is an int32",
+                "Compute the numbers before the loop in Python and iterate an array of them.",
+                use.node.lineno,
+                use.node.col_offset + 1,
+            )
+        )
     if draft.loop.reverse and draft.target == "fori_loop":
-        raise Refused(Refusal(
-            "FSC403", f"{use.node.id} counts down and is used as {use.what}",
-            "Convert to a scan.", use.node.lineno, use.node.col_offset + 1))  # fmt: skip
+        raise Refused(
+            Refusal(
+                "FSC403",
+                f"{use.node.id} counts down and is used as {use.what}",
+                "Convert to a scan.",
+                use.node.lineno,
+                use.node.col_offset + 1,
+            )
+        )
     return one_line(draft.context.source, use.value)
 
 
 def _one(draft: Draft, text: str, uses: list[Use]) -> Draft:
     counter = draft.loop.counter
     assert counter is not None
-    table = (
-        f"{draft.spelling.jnp}.stack([{text} for {counter.name} in range({counter.range})])"
-    )
+    table = f"{draft.spelling.jnp}.stack([{text} for {counter.name} in range({counter.range})])"
     if draft.target == "fori_loop":
         name = draft.fresh.name("factors", "table")
         start = "" if counter.start == "0" else f" - {counter.start}"
         if counter.step != "1":
-            raise Refused(Refusal("FSC403", f"{counter.name} counts in steps", "Convert to a scan."))
+            raise Refused(
+                Refusal("FSC403", f"{counter.name} counts in steps", "Convert to a scan.")
+            )
         new = f"{name}[{counter.name}{start}]"
         draft = draft.with_loop(before=(*draft.loop.before, f"{name} = {table}"))
     else:

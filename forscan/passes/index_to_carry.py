@@ -42,8 +42,10 @@ def trip_count(counter: Counter) -> str:
 
 def _in_outputs(draft: Draft) -> bool:
     texts = [o.value for o in draft.loop.outputs] + [c.update for c in draft.loop.carries]
-    return any(draft.loop.counter is not None and draft.loop.counter.name in reads(expression(t))
-               for t in texts)  # fmt: skip
+    return any(
+        draft.loop.counter is not None and draft.loop.counter.name in reads(expression(t))
+        for t in texts
+    )
 
 
 def _without(draft: Draft, length: str) -> Draft:

@@ -54,7 +54,12 @@ def index_to_xs(draft: Draft) -> Draft:
 def _reads(draft: Draft) -> list[Read]:
     """The plain reads of loop-invariant arrays at the index."""
     found = []
-    changed = {*draft.state.carried, *draft.state.last, *draft.state.local, *draft.state.targets}
+    changed = {
+        *draft.state.carried,
+        *draft.state.last,
+        *draft.state.local,
+        *draft.state.targets,
+    }
     for use in draft.index_uses:
         if use.read is None:
             continue
@@ -123,9 +128,7 @@ def _element(draft: Draft, read: Read) -> Element | None:
     return Element("", source, gives_length=tied)
 
 
-def _sliced(
-    draft: Draft, read: Read, base: str, start: int, whole: bool, found: Evidence
-) -> str:
+def _sliced(draft: Draft, read: Read, base: str, start: int, whole: bool, found: Evidence) -> str:
     counter = draft.loop.counter
     assert counter is not None
     jnp = draft.spelling.jnp
@@ -167,9 +170,7 @@ def _replace(draft: Draft, key: tuple[str, int, int], element: Element) -> Draft
     if not edits:
         return draft
     element = replace(element, target=name)
-    return draft.with_loop(
-        body=body.edited(edits), elements=(*draft.loop.elements, element)
-    )
+    return draft.with_loop(body=body.edited(edits), elements=(*draft.loop.elements, element))
 
 
 def _wishes(key: tuple[str, int, int], index: str) -> list[str]:

@@ -23,9 +23,13 @@ def last_value(draft: Draft) -> Draft:
 
 def _from_output(draft: Draft, name: str) -> Draft:
     if draft.target == "fori_loop":
-        raise Refused(Refusal(
-            "FSC408", f"{name} has no value before the loop, and fori_loop gives back only what it carries",
-            f"Give {name} a start value before the loop, or convert to a scan."))  # fmt: skip
+        raise Refused(
+            Refusal(
+                "FSC408",
+                f"{name} has no value before the loop, and fori_loop gives back only what it carries",
+                f"Give {name} a start value before the loop, or convert to a scan.",
+            )
+        )
     last = "0" if draft.loop.reverse else "-1"
     ys = draft.fresh.name(f"{name}s" if not name.endswith("s") else f"{name}_all")
     tree = draft.spelling.jax
@@ -34,9 +38,7 @@ def _from_output(draft: Draft, name: str) -> Draft:
     value = ast.Name(name, ast.Load())
     if not is_array_expression(value, draft.statement.body, draft.context):
         line = f"{name} = {tree}.tree.map(lambda leaf: leaf[{last}], {ys})"
-    return draft.with_loop(
-        outputs=(*draft.loop.outputs, output), after=(line, *draft.loop.after)
-    )
+    return draft.with_loop(outputs=(*draft.loop.outputs, output), after=(line, *draft.loop.after))
 
 
 def _target(draft: Draft, name: str) -> Draft:
@@ -62,10 +64,14 @@ def _counter(draft: Draft, name: str, bound: bool) -> Draft:
     assert counter is not None
     start, stop = (literal_int(expression(t)) for t in (counter.start, counter.stop))
     if bound and (start is None or stop is None or not range(start, stop)):
-        raise Refused(Refusal(
-            "FSC401", f"{name} is bound before the loop and read behind it: without an iteration it keeps its "
-            "value, else it is the last index, as a Python int",
-            "Use another name for the index."))  # fmt: skip
+        raise Refused(
+            Refusal(
+                "FSC401",
+                f"{name} is bound before the loop and read behind it: without an iteration it keeps its "
+                "value, else it is the last index, as a Python int",
+                "Use another name for the index.",
+            )
+        )
     if counter.step == "1" and start is not None and stop is not None and stop > start:
         value = str(start if draft.loop.reverse else stop - 1)
     elif counter.step == "1" and not draft.loop.reverse and draft.trips is not None:
@@ -78,10 +84,14 @@ def _counter(draft: Draft, name: str, bound: bool) -> Draft:
 
 def _element_with_start(draft: Draft, name: str) -> Draft:
     if any(name in reads(expression(e.source)) for e in draft.loop.elements):
-        raise Refused(Refusal(
-            "FSC401", f"the target {name} is also what is iterated, and is read behind the loop: without an "
-            "iteration it stays the whole, else it is the last item",
-            "Use another name for the target."))  # fmt: skip
+        raise Refused(
+            Refusal(
+                "FSC401",
+                f"the target {name} is also what is iterated, and is read behind the loop: without an "
+                "iteration it stays the whole, else it is the last item",
+                "Use another name for the target.",
+            )
+        )
     inside = draft.fresh.name(f"{name}_before")
     carry = Carry(inside, name, name, name)
     return draft.with_loop(carries=(*draft.loop.carries, carry))

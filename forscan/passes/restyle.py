@@ -49,9 +49,7 @@ def _to_carry(loop: Loop, site: Site) -> Loop:
     bound = _bound(loop)
     own = set(context.parameters) | set(context._bound_inside)
     functions = {f.name for f in context.module.functions.all}
-    added = [
-        n for n in names if n in own and n not in inside | bound and n not in functions
-    ]
+    added = [n for n in names if n in own and n not in inside | bound and n not in functions]
     carries = tuple(Carry(n, n, n, None) for n in added)
     return replace(loop, carries=(*loop.carries, *carries))
 

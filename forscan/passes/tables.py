@@ -39,11 +39,16 @@ def lift_tables(draft: Draft) -> Draft:
         elif found is Evidence.OTHER or (
             found is Evidence.UNKNOWN and not _read_as_array(draft, use)
         ):
-            refusals.append(Refusal(
-                "FSC202", f"{shown} is read at {use.node.id}, and nothing shows that it is one array: a list or "
-                "a dict cannot be indexed by a tracer",
-                f"Annotate it as jax.Array, or stack equal items before the loop: `jnp.stack({shown})`.",
-                use.node.lineno, use.node.col_offset + 1))  # fmt: skip
+            refusals.append(
+                Refusal(
+                    "FSC202",
+                    f"{shown} is read at {use.node.id}, and nothing shows that it is one array: a list or "
+                    "a dict cannot be indexed by a tracer",
+                    f"Annotate it as jax.Array, or stack equal items before the loop: `jnp.stack({shown})`.",
+                    use.node.lineno,
+                    use.node.col_offset + 1,
+                )
+            )
     if refusals:
         raise Refused(*refusals)
     return _wrap(draft, wanted, counter.name)

@@ -25,16 +25,18 @@ def xs_to_index(draft: Draft) -> Draft:
     if counter is None:
         counter = Counter(draft.fresh.name("i", "k"), f"len({sources[0]})")
     if counter.step != "1":
-        raise Refused(Refusal(
-            "FSC201", "the items are taken in steps, and fori_loop counts by one",
-            "Convert to a scan."))  # fmt: skip
+        raise Refused(
+            Refusal(
+                "FSC201",
+                "the items are taken in steps, and fori_loop counts by one",
+                "Convert to a scan.",
+            )
+        )
     offset = "" if counter.start == "0" else f" - {counter.start}"
     for element, source in zip(loop.elements, sources, strict=True):
         head.append(f"{element.target} = {source}[{counter.name}{offset}]")
     body = Code("\n".join([*head, loop.body.text]))
-    return draft.with_loop(
-        body=body, counter=counter, elements=(), before=(*loop.before, *before)
-    )
+    return draft.with_loop(body=body, counter=counter, elements=(), before=(*loop.before, *before))
 
 
 def _plural(element: Element) -> str:

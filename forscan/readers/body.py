@@ -13,7 +13,16 @@ from forscan.syntax.code import Code, one_line, suite
 from forscan.syntax.names import binds, free_names, parameters, walk_all, walk_scope
 from forscan.syntax.source import Edit, Text
 
-_MUTATING = {"append", "extend", "pop", "update", "insert", "clear", "remove", "setdefault"}
+_MUTATING = {
+    "append",
+    "extend",
+    "pop",
+    "update",
+    "insert",
+    "clear",
+    "remove",
+    "setdefault",
+}
 
 
 @dataclass(frozen=True)
@@ -91,9 +100,10 @@ def _own_definition(site: Site, function: ast.Name) -> ast.FunctionDef | ast.Ass
     """The local definition of the body, if this call is its only use."""
     context = site.context
     uses = [
-        n for n in ast.walk(context.module.tree)
+        n
+        for n in ast.walk(context.module.tree)
         if isinstance(n, ast.Name) and n.id == function.id and isinstance(n.ctx, ast.Load)
-    ]  # fmt: skip
+    ]
     inside = set(walk_all(context.node.body))
     if [u for u in uses if u in inside] != [function] or isinstance(context.node, ast.Module):
         return None
@@ -189,9 +199,7 @@ def _own_names(node: ast.AST, wanted: set[str]) -> Iterable[ast.Name]:
             yield from _own_names(part, wanted & outer)
         return
     if isinstance(node, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
-        own = {
-            n.id for g in node.generators for n in ast.walk(g.target) if isinstance(n, ast.Name)
-        }
+        own = {n.id for g in node.generators for n in ast.walk(g.target) if isinstance(n, ast.Name)}
         yield from _own_names(node.generators[0].iter, wanted)
         rest = [c for c in ast.iter_child_nodes(node) if not isinstance(c, ast.comprehension)]
         for position, generator in enumerate(node.generators):

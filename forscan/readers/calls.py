@@ -25,16 +25,18 @@ class Results:
     after: tuple[str, ...] = ()
 
 
-def arguments(
-    site: Site, names: tuple[str, ...], required: int
-) -> dict[str, ast.expr]:
+def call_of(site: Site) -> ast.Call:
+    assert isinstance(site.node, ast.Call)
+    return site.node
+
+
+def arguments(site: Site, names: tuple[str, ...], required: int) -> dict[str, ast.expr]:
     """The arguments of the call by parameter name.
 
     Raises:
       Refused: star arguments, unknown keywords or missing ones.
     """
-    call = site.node
-    assert isinstance(call, ast.Call)
+    call = call_of(site)
     found: dict[str, ast.expr] = {}
     bad = any(isinstance(a, ast.Starred) for a in call.args) or len(call.args) > len(names)
     for name, value in zip(names, call.args, strict=False):
@@ -58,9 +60,19 @@ def arguments(
 
 
 _TRANSPARENT = (
-    ast.BinOp, ast.UnaryOp, ast.Compare, ast.Call, ast.keyword, ast.Attribute,
-    ast.Subscript, ast.Tuple, ast.List, ast.Dict, ast.Starred, ast.Index,
-)  # fmt: skip
+    ast.BinOp,
+    ast.UnaryOp,
+    ast.Compare,
+    ast.Call,
+    ast.keyword,
+    ast.Attribute,
+    ast.Subscript,
+    ast.Tuple,
+    ast.List,
+    ast.Dict,
+    ast.Starred,
+    ast.Index,
+)
 
 
 def check_place(site: Site) -> None:
@@ -104,7 +116,7 @@ def pair_results(site: Site, carry: str, ys: str) -> Results:
       site: the call.
       carry, ys: names for the parts where the statement gives none.
     """
-    statement, call = site.statement, site.node
+    statement, call = site.statement, call_of(site)
     parent = site.context.parent(call)
     if isinstance(parent, ast.Subscript) and parent.value is call:
         return _item(site, parent, carry, ys)
@@ -123,7 +135,7 @@ def _item(site: Site, subscript: ast.Subscript, carry: str, ys: str) -> Results:
     """`scan(…)[0]`, `scan(…)[1]`: only one part is used."""
     index = ast.unparse(subscript.slice)
     if index not in ("0", "1", "-1", "-2"):
-        return Results(carry, ys, (_rest(site, site.node, f"({carry}, {ys})"),))
+        return Results(carry, ys, (_rest(site, call_of(site), f"({carry}, {ys})"),))
     is_carry = index in ("0", "-2")
     name = carry if is_carry else ys
     statement = site.statement
@@ -137,7 +149,7 @@ def _item(site: Site, subscript: ast.Subscript, carry: str, ys: str) -> Results:
 
 def single_result(site: Site, name: str) -> Results:
     """The result of a fori_loop, which is the carry."""
-    statement, call = site.statement, site.node
+    statement, call = site.statement, call_of(site)
     if site.context.parent(call) is statement:
         if isinstance(statement, ast.Expr):
             return Results(None, None)

@@ -78,9 +78,7 @@ def _loop(node: ast.For, context: FunctionContext, space: Space, state: State) -
     counter = space.counter
     if head:
         body = Code("\n".join([*head, body.text]))
-    carries = tuple(
-        Carry(n, n, n, n if n in state.live_after else None) for n in state.carried
-    )
+    carries = tuple(Carry(n, n, n, n if n in state.live_after else None) for n in state.carried)
     after: tuple[str, ...] = ()
     if node.orelse:
         after = (_else_suite(source, node).text,)
@@ -165,10 +163,12 @@ def _first_of_each(reasons: list[Refusal]) -> list[Refusal]:
 def _unbound(state: State, node: ast.For) -> list[Refusal]:
     return [
         refuse(
-            "FSC408", node, f"{name} may be read before it is bound: it has no value before the loop, and not "
+            "FSC408",
+            node,
+            f"{name} may be read before it is bound: it has no value before the loop, and not "
             "every path through an iteration binds it first",
             f"Give {name} a start value of its final shape and dtype before the loop.",
-        )  # fmt: skip
+        )
         for name in state.unbound
     ]
 
@@ -202,20 +202,26 @@ def _concrete_refusal(use: Use, what: str) -> Refusal:
     name = use.node.id
     if use.kind is Kind.BRANCH:
         return refuse(
-            "FSC402", use.node, f"{use.what} depends on {name}, {what}: inside a scan it is a tracer, which has no "
+            "FSC402",
+            use.node,
+            f"{use.what} depends on {name}, {what}: inside a scan it is a tracer, which has no "
             "truth value",
             "Use jnp.where or lax.cond, or take the special iteration out of the loop.",
-        )  # fmt: skip
+        )
     if use.kind is Kind.PASSED:
         return refuse(
-            "FSC409", use.node, f"{name}, {what}, is {use.what}, an unknown call that may need it as a Python int",
+            "FSC409",
+            use.node,
+            f"{name}, {what}, is {use.what}, an unknown call that may need it as a Python int",
             "Write the function into this module, or hand it an array.",
-        )  # fmt: skip
+        )
     return refuse(
-        "FSC401", use.node, f"{name}, {what}, is used as {use.what}, which is static: it needs a Python value, and "
+        "FSC401",
+        use.node,
+        f"{name}, {what}, is used as {use.what}, which is static: it needs a Python value, and "
         "inside a scan there is only a tracer",
         "Revise the body so that only arrays depend on it, or keep the loop.",
-    )  # fmt: skip
+    )
 
 
 def _varying(state: State, node: ast.For) -> list[str]:
@@ -242,7 +248,12 @@ def _varying(state: State, node: ast.For) -> list[str]:
 
 def _reads_value(node: ast.expr, names: set[str]) -> bool:
     """Whether an expression reads any of the names for more than shape or type."""
-    if isinstance(node, ast.Attribute) and node.attr in ("shape", "ndim", "dtype", "size"):
+    if isinstance(node, ast.Attribute) and node.attr in (
+        "shape",
+        "ndim",
+        "dtype",
+        "size",
+    ):
         return False
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "len":
         return False
@@ -264,9 +275,7 @@ def _direct(child: ast.expr, node: ast.expr) -> bool:
     return False
 
 
-def _needed_after(
-    state: State, node: ast.For, context: FunctionContext
-) -> list[Refusal]:
+def _needed_after(state: State, node: ast.For, context: FunctionContext) -> list[Refusal]:
     """Python numbers kept as state and needed as Python values behind the loop."""
     checker = CarryTypes(node, state.carried, (), state.targets, context)
     found = []
@@ -279,25 +288,33 @@ def _needed_after(
         for use in Uses(context, behind).of(name, integer=True):
             later = use.node.lineno > node.lineno and use.node not in inside
             if later and use.kind >= Kind.CONCRETE and use.kind is not Kind.PASSED:
-                found.append(refuse(
-                    "FSC410", use.node, f"{name} is a Python number and is used behind the loop as {use.what}, which is "
-                    "static: carried by a scan it would be a tracer",
-                    "Compute the number from the trip count instead."))  # fmt: skip
+                found.append(
+                    refuse(
+                        "FSC410",
+                        use.node,
+                        f"{name} is a Python number and is used behind the loop as {use.what}, which is "
+                        "static: carried by a scan it would be a tracer",
+                        "Compute the number from the trip count instead.",
+                    )
+                )
         for update in checker.updates(name):
             product = isinstance(update, ast.BinOp) and isinstance(
                 update.op, ast.Mult | ast.Pow | ast.LShift
             )
             if product and isinstance(start, ast.Constant) and isinstance(start.value, int):
-                found.append(refuse(
-                    "FSC403", update, f"{name} is a Python integer that grows by multiplication: carried as int32 it "
-                    "would wrap around without an error",
-                    "Start from a float, or compute the numbers before the loop in Python."))  # fmt: skip
+                found.append(
+                    refuse(
+                        "FSC403",
+                        update,
+                        f"{name} is a Python integer that grows by multiplication: carried as int32 it "
+                        "would wrap around without an error",
+                        "Start from a float, or compute the numbers before the loop in Python.",
+                    )
+                )
     return found
 
 
-def _late_binding(
-    state: State, node: ast.For, context: FunctionContext
-) -> list[Refusal]:
+def _late_binding(state: State, node: ast.For, context: FunctionContext) -> list[Refusal]:
     """Functions made outside the loop that read its names and are used in it."""
     bound = {*binds(node.body), *state.targets}
     inside = set(ast.walk(node))
@@ -311,10 +328,15 @@ def _late_binding(
             called = _names_of(function, context)
             if called & used or _reached(called, used, context):
                 shown = ", ".join(sorted(called)) or "a lambda"
-                found.append(refuse(
-                    "FSC309", node, f"{shown} was made outside the loop and reads {name} by late binding: as a closure "
-                    "it would see the value from before the loop",
-                    f"Hand {name} to the function as an argument."))  # fmt: skip
+                found.append(
+                    refuse(
+                        "FSC309",
+                        node,
+                        f"{shown} was made outside the loop and reads {name} by late binding: as a closure "
+                        "it would see the value from before the loop",
+                        f"Hand {name} to the function as an argument.",
+                    )
+                )
     return found
 
 
@@ -347,17 +369,15 @@ def _types(
     return list(CarryTypes(node, state.carried, collected, state.targets, context).reasons())
 
 
-def _outer_names(
-    state: State, node: ast.For, context: FunctionContext
-) -> list[Refusal]:
+def _outer_names(state: State, node: ast.For, context: FunctionContext) -> list[Refusal]:
     declared = context.outside & {*binds(node.body), *state.targets}
     return [
         refuse(
-            "FSC303", node, f"the body changes {name}, a global or nonlocal name: that is a side effect, and it "
+            "FSC303",
+            node,
+            f"the body changes {name}, a global or nonlocal name: that is a side effect, and it "
             "would be left with a tracer",
             "Keep the value in a local name inside the loop and store it afterwards.",
-        )  # fmt: skip
+        )
         for name in sorted(declared)
     ]
-
-

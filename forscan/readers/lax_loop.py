@@ -44,9 +44,13 @@ class LaxLoop:
     """
 
     def __init__(
-        self, site: Site, function: ast.expr, init: ast.expr, results: Results,
+        self,
+        site: Site,
+        function: ast.expr,
+        init: ast.expr,
+        results: Results,
         has_outputs: bool,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.site = site
         self.context = site.context
         self.source = site.context.source
@@ -89,7 +93,9 @@ class LaxLoop:
         found: frozenset[str] = frozenset(self.context.captured)
         for successor in graph.nodes[index].successors:
             found |= self.context.live[successor]
-        rest = {n for text in self.results.after for n in all_names(ast.parse(_inside_function(text)))}
+        rest = {
+            n for text in self.results.after for n in all_names(ast.parse(_inside_function(text)))
+        }
         return found | rest
 
     # Inlining.
@@ -240,9 +246,9 @@ class LaxLoop:
         """`a, b = name` among the first statements, before anything binds a or b."""
         for statement in self.parts.code.statements:
             match statement:
-                case ast.Assign(
-                    targets=[ast.Tuple(elts=items)], value=ast.Name(id=value)
-                ) if value == name and len(items) == count:
+                case ast.Assign(targets=[ast.Tuple(elts=items)], value=ast.Name(id=value)) if (
+                    value == name and len(items) == count
+                ):
                     if all(isinstance(i, ast.Name) for i in items):
                         names = [i.id for i in items if isinstance(i, ast.Name)]
                         if len(set(names)) == count:
@@ -259,7 +265,9 @@ class LaxLoop:
         if isinstance(self.init, ast.Tuple) and len(self.init.elts) == len(items):
             if not any(isinstance(e, ast.Starred) for e in self.init.elts):
                 return [self.start(e) for e in self.init.elts]
-        names = [self.fresh.name(f"{i}_0", f"{i}_start") if i in reads(self.init) else i for i in items]
+        names = [
+            self.fresh.name(f"{i}_0", f"{i}_start") if i in reads(self.init) else i for i in items
+        ]
         self.parts.before.append(f"{', '.join(names)} = {self.start(self.init)}")
         return names
 
@@ -377,9 +385,12 @@ class LaxLoop:
             if self.number_may_stay(number):
                 continue
             edits.append(
-                Edit(self.source.start(number), self.source.end(number),
-                     f"{self.jnp}.asarray({self.source.segment(number)})")
-            )  # fmt: skip
+                Edit(
+                    self.source.start(number),
+                    self.source.end(number),
+                    f"{self.jnp}.asarray({self.source.segment(number)})",
+                )
+            )
         if edits:
             start = self.source.start(node)
             from forscan.syntax.source import apply_edits
@@ -399,9 +410,12 @@ class LaxLoop:
         if isinstance(value, bool):
             return False
         whole = ast.parse(f"{self.body.code.text}\n({self.body.returned})")
-        risky = any(isinstance(n, ast.Pow | ast.LShift | ast.FloorDiv | ast.Div) for n in ast.walk(whole))
+        risky = any(
+            isinstance(n, ast.Pow | ast.LShift | ast.FloorDiv | ast.Div) for n in ast.walk(whole)
+        )
         attributes = any(
-            isinstance(n, ast.Attribute) and n.attr in ("shape", "dtype", "astype", "at", "ndim", "size")
+            isinstance(n, ast.Attribute)
+            and n.attr in ("shape", "dtype", "astype", "at", "ndim", "size")
             for n in ast.walk(whole)
         )
         return not risky and not attributes

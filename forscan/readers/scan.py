@@ -56,10 +56,13 @@ class _Scan:
             return value.value
         raise Refused(
             Refusal(
-                "FSC306", f"{name} of the scan is not a literal, so the direction is not known",
-                "Write True or False.", value.lineno, value.col_offset + 1,
+                "FSC306",
+                f"{name} of the scan is not a literal, so the direction is not known",
+                "Write True or False.",
+                value.lineno,
+                value.col_offset + 1,
             )
-        )  # fmt: skip
+        )
 
     def read(self) -> Reading:
         self.check()
@@ -167,9 +170,11 @@ class _Scan:
             place = FunctionContext(self.context.module, definition)
         uses = Uses(place, body).of(names[1], integer=True)
         deleted = {
-            n.id for s in body for n in ast.walk(s)
+            n.id
+            for s in body
+            for n in ast.walk(s)
             if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Del)
-        }  # fmt: skip
+        }
         return any(u.kind > Kind.PURE for u in uses) and names[1] not in deleted
 
     # The body.
@@ -200,8 +205,12 @@ class _Scan:
             if found is not None:
                 statement, items = found
                 uses = reads_in(lax.parts.code, name)
-                others = [o.value for o in lax.parts.outputs] + [c.update for c in lax.parts.carries]
-                plain = uses == [statement] and not any(name in reads(expression(t)) for t in others)
+                others = [o.value for o in lax.parts.outputs] + [
+                    c.update for c in lax.parts.carries
+                ]
+                plain = uses == [statement] and not any(
+                    name in reads(expression(t)) for t in others
+                )
                 if plain:
                     from forscan.syntax.code import removal
 
@@ -258,4 +267,8 @@ class _Scan:
 def _free(site: Site, name: str) -> str:
     """A name for a part of the result that the statement does not name."""
     fresh = site.context.module.fresh
-    return name if name not in fresh.taken else f"{name}_out" if f"{name}_out" not in fresh.taken else fresh.name(name)
+    return (
+        name
+        if name not in fresh.taken
+        else f"{name}_out" if f"{name}_out" not in fresh.taken else fresh.name(name)
+    )

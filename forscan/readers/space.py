@@ -85,10 +85,11 @@ class _Reader:
         for node in ast.walk(target):
             if isinstance(node, ast.Attribute | ast.Subscript):
                 raise _no(
-                    "FSC303", target,
+                    "FSC303",
+                    target,
                     f"the target {self.text(target)} is stored in an object on each iteration",
                     "Use a plain name as the target and store it after the loop.",
-                )  # fmt: skip
+                )
 
     # range
 
@@ -130,11 +131,12 @@ class _Reader:
             names = ", ".join(f'"{b}"' for b in bad)
             listed = names if len(bad) == 1 else f"({names})"
             raise _no(
-                "FSC203", arguments[0],
+                "FSC203",
+                arguments[0],
                 f"the trip count depends on {', '.join(bad)}, which is traced: under jit "
                 "`range` gets a tracer and raises, so the loop cannot run as it stands",
                 f"Mark it as static: `jax.jit(..., static_argnames={listed})`.",
-            )  # fmt: skip
+            )
 
     def bare(self, name: ast.Name, expression: ast.expr) -> bool:
         """Whether a name is used as a number itself, not for its shape or length."""
@@ -150,9 +152,11 @@ class _Reader:
         if isinstance(target, ast.Name):
             return target.id, ()
         raise _no(
-            "FSC205", target, f"the items cannot be unpacked into {self.text(target)}",
+            "FSC205",
+            target,
+            f"the items cannot be unpacked into {self.text(target)}",
             "Use one name as the target.",
-        )  # fmt: skip
+        )
 
     # enumerate and zip
 
@@ -172,16 +176,25 @@ class _Reader:
             pair, _ = self.single(target)
             index, item = self.fresh.name("i"), self.fresh.name("item")
             head = (f"{pair} = ({index}, {item})",)
-            first, second = (ast.copy_location(ast.Name(n, ast.Store()), target) for n in (index, item))
+            first, second = (
+                ast.copy_location(ast.Name(n, ast.Store()), target) for n in (index, item)
+            )
         name, _ = self.single(first)
         inner = self.read(second, call.args[0])
         if inner.counter:
-            raise _no("FSC201", call, "enumerate over a range counts twice", "Use the range alone.")
+            raise _no(
+                "FSC201",
+                call,
+                "enumerate over a range counts twice",
+                "Use the range alone.",
+            )
         if inner.reverse:
             raise _no(
-                "FSC201", call, "enumerate counts upwards over items that come in reverse",
+                "FSC201",
+                call,
+                "enumerate counts upwards over items that come in reverse",
                 "Iterate a reversed array, `x[::-1]`.",
-            )  # fmt: skip
+            )
         length = self.length(inner)
         stop = add(length, literal_int(ast.parse(start, mode="eval").body) or 0)
         if literal_int(ast.parse(start, mode="eval").body) is None:
@@ -193,9 +206,11 @@ class _Reader:
         return space.length or f"len({space.elements[0].source})"
 
     def zips(self, call: ast.Call) -> bool:
-        return all(k.arg == "strict" for k in call.keywords) and not any(
-            isinstance(a, ast.Starred) for a in call.args
-        ) and bool(call.args)  # fmt: skip
+        return (
+            all(k.arg == "strict" for k in call.keywords)
+            and not any(isinstance(a, ast.Starred) for a in call.args)
+            and bool(call.args)
+        )
 
     def zip(self, target: ast.expr, parts: list[ast.expr]) -> Space:
         head: tuple[str, ...] = ()
@@ -210,9 +225,11 @@ class _Reader:
         counters = [s.counter for s in spaces if s.counter]
         if len(counters) > 1 or len({s.reverse for s in spaces}) > 1:
             raise _no(
-                "FSC201", self.loop.iter, "the parts of the zip count in different ways",
+                "FSC201",
+                self.loop.iter,
+                "the parts of the zip count in different ways",
                 "Zip arrays that run in one direction, and at most one range.",
-            )  # fmt: skip
+            )
         space = Space(
             counters[0] if counters else None,
             tuple(e for s in spaces for e in s.elements),
@@ -232,21 +249,21 @@ class _Reader:
         numbers = {t.constant for t in space.trips if not t.base}
         if space.counter or space.reverse or len(space.elements) < 2 or numbers:
             raise _no(
-                "FSC201", self.loop.iter,
+                "FSC201",
+                self.loop.iter,
                 "the parts of the zip may differ in length: zip stops at the shortest, a scan raises",
                 "Cut the arrays to one length before the loop.",
-            )  # fmt: skip
+            )
         if any(not e.source.isidentifier() for e in space.elements):
             raise _no(
-                "FSC201", self.loop.iter,
+                "FSC201",
+                self.loop.iter,
                 "the parts of the zip may differ in length: zip stops at the shortest, a scan raises",
                 "Give the parts names and cut them to one length before the loop.",
-            )  # fmt: skip
+            )
         n = self.fresh.name("n", "length")
         lengths = ", ".join(f"len({e.source})" for e in space.elements)
-        elements = tuple(
-            replace(e, source=f"{e.source}[:{n}]") for e in space.elements
-        )
+        elements = tuple(replace(e, source=f"{e.source}[:{n}]") for e in space.elements)
         before = (f"{n} = min({lengths})",)
         trips = (Extent(n, 0),)
         return replace(space, elements=elements, before=before, trips=trips, length=n)
@@ -259,14 +276,21 @@ class _Reader:
             rows = ast.literal_eval(node)
         except (ValueError, TypeError):
             raise _no(
-                "FSC205", node, f"the items of {self.text(node)} are not all numbers",
+                "FSC205",
+                node,
+                f"the items of {self.text(node)} are not all numbers",
                 "Keep the Python loop, or stack equal arrays before it.",
-            ) from None  # fmt: skip
+            ) from None
         trips = (Extent("", len(rows)),)
         if isinstance(target, ast.Tuple | ast.List):
             width = len(target.elts)
             if not all(isinstance(r, tuple | list) and len(r) == width for r in rows):
-                raise _no("FSC205", node, "the items are not rows of one length", "Keep the Python loop.")
+                raise _no(
+                    "FSC205",
+                    node,
+                    "the items are not rows of one length",
+                    "Keep the Python loop.",
+                )
             columns = [self.column(node, [r[k] for r in rows]) for k in range(width)]
             targets = [self.single(t)[0] for t in target.elts]
             elements = [Element(t, c) for t, c in zip(targets, columns, strict=True)]
@@ -278,9 +302,11 @@ class _Reader:
         kinds = {type(v) for v in values}
         if len(kinds) != 1 or not kinds <= {int, float, complex}:
             raise _no(
-                "FSC205", node, "the items are not numbers of one kind",
+                "FSC205",
+                node,
+                "the items are not numbers of one kind",
                 "Write them as numbers of one kind, or keep the Python loop.",
-            )  # fmt: skip
+            )
         return f"{self.jnp}.stack([{', '.join(map(repr, values))}])"
 
     def array(self, target: ast.expr, node: ast.expr) -> Space:
@@ -288,21 +314,27 @@ class _Reader:
         shown = self.text(node)
         if found is Evidence.TABLE:
             raise _no(
-                "FSC205", node, f"{shown} is a Python sequence of numbers, not an array",
+                "FSC205",
+                node,
+                f"{shown} is a Python sequence of numbers, not an array",
                 f"Make it an array before the loop (`jnp.asarray({shown})` is strongly typed).",
-            )  # fmt: skip
+            )
         if found is Evidence.OTHER:
             raise _no(
-                "FSC201", node, f"{shown} is no array: a scan takes slices of arrays along their leading axis",
+                "FSC201",
+                node,
+                f"{shown} is no array: a scan takes slices of arrays along their leading axis",
                 "Iterate an array, or stack equal items into one before the loop.",
-            )  # fmt: skip
+            )
         if found is Evidence.UNKNOWN and not self.items_are_arrays(target):
             raise _no(
-                "FSC202", node, f"nothing shows that {shown} is one array; if it is a list or another "
+                "FSC202",
+                node,
+                f"nothing shows that {shown} is one array; if it is a list or another "
                 "pytree, a scan would slice every array in it",
                 f"Annotate {shown} as jax.Array; equal layers can be stacked first: "
                 f"`jax.tree.map(lambda *leaves: jnp.stack(leaves), *{shown})`.",
-            )  # fmt: skip
+            )
         trips = (leading(node, self.context),)
         if isinstance(target, ast.Name):
             return Space(elements=(Element(target.id, shown),), trips=trips)

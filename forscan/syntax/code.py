@@ -143,9 +143,7 @@ def suite_end(text: Text, last: ast.stmt, indentation: str) -> int:
         start = text.next_line(probe)
         probe = text.line_end(start)
         line = text.text[start:probe]
-        if line.strip() and not (
-            line.startswith(indentation) and line.lstrip().startswith("#")
-        ):
+        if line.strip() and not (line.startswith(indentation) and line.lstrip().startswith("#")):
             break
         if line.strip():
             end = probe

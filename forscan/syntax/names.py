@@ -80,7 +80,7 @@ class _Collector(ast.NodeVisitor):
             self.read(name)
         self.bind(node.name)
 
-    visit_AsyncFunctionDef = visit_FunctionDef  # noqa: N815
+    visit_AsyncFunctionDef = visit_FunctionDef
 
     def visit_Lambda(self, node: ast.Lambda) -> None:
         self.defaults(node.args)
@@ -102,14 +102,14 @@ class _Collector(ast.NodeVisitor):
             if isinstance(inner, ast.NamedExpr):
                 self.bind(inner.target.id)
 
-    visit_ListComp = visit_SetComp = visit_DictComp = comprehension  # noqa: N815
-    visit_GeneratorExp = comprehension  # noqa: N815
+    visit_ListComp = visit_SetComp = visit_DictComp = comprehension
+    visit_GeneratorExp = comprehension
 
     def visit_Import(self, node: ast.Import | ast.ImportFrom) -> None:
         for alias in node.names:
             self.bind((alias.asname or alias.name).split(".")[0])
 
-    visit_ImportFrom = visit_Import  # noqa: N815
+    visit_ImportFrom = visit_Import
 
     def visit_ExceptHandler(self, node: ast.ExceptHandler) -> None:
         if node.type:
@@ -188,9 +188,7 @@ def _comprehension_reads(node: ast.expr) -> dict[str, None]:
         collector.visit(generator.iter)
         collector.visit(generator.target)
         collector.all(generator.ifs)
-    parts = (
-        [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
-    )
+    parts = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
     collector.all(parts)
     return collector.found.exposed
 
@@ -206,9 +204,7 @@ def walk_scope(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
     while stack:
         node = stack.pop()
         yield node
-        if not isinstance(
-            node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef
-        ):
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
             stack.extend(reversed(list(ast.iter_child_nodes(node))))
 
 
@@ -220,9 +216,7 @@ def all_names(tree: ast.AST) -> set[str]:
             found.add(node.id)
         elif isinstance(node, ast.arg):
             found.add(node.arg)
-        elif isinstance(
-            node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-        ):
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             found.add(node.name)
         elif isinstance(node, ast.alias):
             found.add((node.asname or node.name).split(".")[0])
@@ -233,8 +227,9 @@ def all_names(tree: ast.AST) -> set[str]:
 
 def target_names(target: ast.expr) -> list[str]:
     """The names that an assignment target binds, left to right."""
-    return [n.id for n in ast.walk(target) if isinstance(n, ast.Name)
-            and isinstance(n.ctx, ast.Store)]
+    return [
+        n.id for n in ast.walk(target) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+    ]
 
 
 def dotted(node: ast.expr) -> str | None:
@@ -259,9 +254,7 @@ class Fresh:
     def __init__(self, tree: ast.AST) -> None:
         self.taken = all_names(tree)
         self.read = {
-            n.id
-            for n in ast.walk(tree)
-            if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)
+            n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)
         }
 
     def name(self, *wishes: str) -> str:

@@ -95,9 +95,7 @@ class Text:
         try:
             return ast.parse(self.text)
         except SyntaxError as e:
-            raise SourceError(
-                f"syntax error: {e.msg}", e.lineno or 1, e.offset or 1
-            ) from None
+            raise SourceError(f"syntax error: {e.msg}", e.lineno or 1, e.offset or 1) from None
         except ValueError as e:
             raise SourceError(str(e)) from None
         except (RecursionError, MemoryError):

@@ -6,6 +6,7 @@ answers through a file of its own, so what the module prints disturbs nothing.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import secrets
@@ -19,7 +20,7 @@ from typing import Any
 
 from forscan.verify.result import Cost, Verification, break_even
 
-_CHILD = Path(__file__).with_name("child") / "__main__.py"
+_CHILD = Path(__file__).with_name("child")
 INSTALL = "pip install 'forscan[verify]'"
 
 
@@ -35,7 +36,6 @@ def verify_sources(
     *,
     python: str = sys.executable,
     timeout: float = 300.0,
-    timing: bool = True,
 ) -> list[Verification]:
     """Compares two versions of a module on calls such as `f(jnp.ones(3), 5)`.
 
@@ -45,24 +45,29 @@ def verify_sources(
       calls: expressions, evaluated in the module's namespace with jax, jnp and np.
       python: the interpreter that runs the user's code.
       timeout: seconds for all calls together.
-      timing: whether to measure costs.
 
     Raises:
       VerifyUnavailable: jax cannot be imported there.
     """
     with tempfile.TemporaryDirectory(prefix="forscan-") as folder:
-        job = _job(Path(folder), before, after, path, calls, timing)
+        job = _job(Path(folder), before, after, path, calls, timeout)
         code, log = _run(job, python, timeout)
         answers = _answers(job)
     if any(a.get("unavailable") for a in answers):
         raise VerifyUnavailable(f"{python} cannot import jax: {INSTALL}")
-    why = _why(code, log, timeout)
+    stages = [a["stage"] for a in answers if "stage" in a]
+    why = _why(code, log, timeout, stages[-1] if stages else "starting")
     found = {a["index"]: a for a in answers if "index" in a}
     return [_verification(path, c, found.get(i), why) for i, c in enumerate(calls)]
 
 
 def _job(
-    folder: Path, before: bytes, after: bytes, path: Path, calls: Sequence[str], timing: bool
+    folder: Path,
+    before: bytes,
+    after: bytes,
+    path: Path,
+    calls: Sequence[str],
+    timeout: float,
 ) -> Path:
     (folder / "before").write_bytes(before)
     (folder / "after").write_bytes(after)
@@ -72,7 +77,7 @@ def _job(
         "before": str(folder / "before"),
         "after": str(folder / "after"),
         "calls": list(calls),
-        "timing": timing,
+        "timeout": timeout,
         "answers": str(folder / "answers"),
         "token": secrets.token_hex(16),
     }
@@ -89,7 +94,7 @@ def _run(job: Path, python: str, timeout: float) -> tuple[int | None, str]:
     with (job.parent / "log").open("w+b") as log:
         try:
             child = subprocess.Popen(
-                [python, str(_CHILD.parent), str(job)],
+                [python, str(_CHILD), str(job)],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
@@ -111,10 +116,8 @@ def _run(job: Path, python: str, timeout: float) -> tuple[int | None, str]:
 
 def _end(child: subprocess.Popen[bytes]) -> None:
     """Ends the child and all that it started."""
-    try:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(child.pid, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):
-        pass
     child.wait()
 
 
@@ -132,29 +135,36 @@ def _answers(job: Path) -> list[dict[str, Any]]:
     return answers
 
 
-def _why(code: int | None, log: str, timeout: float) -> str:
+def _why(code: int | None, log: str, timeout: float, stage: str) -> str:
     """Why there is no answer."""
     if code is None:
-        return f"no result within {timeout:g} s"
+        return f"no result within {timeout:g} s, which ended while {stage}"
     if code < 0:
         try:
             name = signal.Signals(-code).name
         except ValueError:
             name = str(-code)
-        return f"the process was killed by {name}"
+        return f"the process was killed by {name} while {stage}"
     last = next((s.strip() for s in reversed(log.splitlines()) if s.strip()), "")
     return f"the process ended with exit code {code}" + (f": {last}" if last else "")
 
 
-def _verification(
-    path: Path, call: str, answer: dict[str, Any] | None, why: str
-) -> Verification:
+def _verification(path: Path, call: str, answer: dict[str, Any] | None, why: str) -> Verification:
     function = call.split("(")[0].strip()
     if answer is None:
         return Verification(str(path), function, call, "unknown", reason=why)
-    costs = [Cost(**c) if c else None for c in (answer["before"], answer["after"])]
-    even = break_even(costs[0], costs[1]) if costs[0] and costs[1] else None
+    costs = [Cost(**c) if c else None for c in (answer.get("before"), answer.get("after"))]
+    before, after = costs
     return Verification(
-        str(path), function, call, answer["status"], answer["evidence"], answer["reason"],
-        answer["max_ulp"], answer["gradient"], costs[0], costs[1], even,
-    )  # fmt: skip
+        str(path),
+        function,
+        call,
+        answer["status"],
+        answer.get("evidence"),
+        answer["reason"],
+        answer.get("max_ulp"),
+        answer.get("gradient", "unknown"),
+        before,
+        after,
+        break_even(before, after) if before and after else None,
+    )

@@ -20,7 +20,9 @@ def _verdict(found: Verification) -> str:
     parts = [f"equal ({found.evidence}): {found.call}"]
     if found.max_ulp is not None:
         parts.append(f"outputs within {found.max_ulp:.3g} ULP")
-    parts.append({"none": "no gradient to compare"}.get(found.gradient, f"gradient {found.gradient}"))
+    parts.append(
+        {"none": "no gradient to compare"}.get(found.gradient, f"gradient {found.gradient}")
+    )
     if found.reason:
         parts.append(found.reason)
     return ", ".join(parts)
@@ -28,11 +30,22 @@ def _verdict(found: Verification) -> str:
 
 def _table(before: Cost, after: Cost) -> list[str]:
     rows = [("", "before", "after", "")]
-    for name, key in (("trace", "trace_s"), ("lower", "lower_s"), ("compile", "compile_s"), ("run", "run_s")):
+    for name, key in (
+        ("trace", "trace_s"),
+        ("lower", "lower_s"),
+        ("compile", "compile_s"),
+        ("run", "run_s"),
+    ):
         a, b = getattr(before, key), getattr(after, key)
         rows.append((name, _seconds(a), _seconds(b), _ratio(a, b)))
-    rows.append(("equations", _count(before.equations), _count(after.equations),
-                 _ratio(before.equations, after.equations, "fewer", "more")))  # fmt: skip
+    rows.append(
+        (
+            "equations",
+            _count(before.equations),
+            _count(after.equations),
+            _ratio(before.equations, after.equations, "fewer", "more"),
+        )
+    )
     rows.append(("temp memory", _bytes(before.temp_bytes), _bytes(after.temp_bytes), ""))
     widths = [max(len(row[k]) for row in rows) for k in range(3)]
     return [
@@ -63,7 +76,12 @@ def _bytes(value: int | None) -> str:
     return f"{value} B"
 
 
-def _ratio(before: float | None, after: float | None, less: str = "cheaper", more: str = "dearer") -> str:
+def _ratio(
+    before: float | None,
+    after: float | None,
+    less: str = "cheaper",
+    more: str = "dearer",
+) -> str:
     if not before or not after:
         return ""
     ratio = before / after

@@ -30,4 +30,3 @@ def parameter(patterns: list[str], fresh: Fresh, *wishes: str) -> tuple[str, lis
 def may_forget(fresh: Fresh) -> bool:
     """Whether the name `_` is free to take what nobody needs."""
     return "_" not in fresh.read
-

@@ -37,10 +37,12 @@ def _lists(loop: Loop, fresh: Fresh) -> list[tuple[Output, str]]:
     found = []
     for output in loop.outputs:
         result = output.result
-        if result is None or result == "_" and may_forget(fresh):
+        if result is None or (result == "_" and may_forget(fresh)):
             continue
         used = set(_names(output.value)) | inside | targets
-        name = result if result.isidentifier() and result not in used else fresh.name("ys", "outputs")
+        name = (
+            result if result.isidentifier() and result not in used else fresh.name("ys", "outputs")
+        )
         found.append((output, name))
     return found
 

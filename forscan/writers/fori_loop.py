@@ -33,7 +33,12 @@ def write(loop: Loop, fresh: Fresh, spelling: Spelling) -> str:
     updates = ", ".join(c.update for c in loop.carries) or "None"
     body = "\n".join([*take_carry, loop.body.text, f"return {updates}"])
     definition = f"def {name}({index}, {carry}):\n{indent(body, '    ')}\n"
-    arguments = [counter.start, counter.stop, name, packed([c.init for c in loop.carries])]
+    arguments = [
+        counter.start,
+        counter.stop,
+        name,
+        packed([c.init for c in loop.carries]),
+    ]
     if loop.unroll is not None:
         arguments.append(f"unroll={loop.unroll}")
     call = f"{spelling.lax}.fori_loop({', '.join(arguments)})"

@@ -16,7 +16,11 @@ def write(loop: Loop, fresh: Fresh, spelling: Spelling) -> str:
     """
     if loop.counter is not None:
         raise Refused(
-            Refusal("FSC401", f"the index {loop.counter.name} cannot be part of a scan", "Keep the loop.")
+            Refusal(
+                "FSC401",
+                f"the index {loop.counter.name} cannot be part of a scan",
+                "Keep the loop.",
+            )
         )
     name = loop.name or fresh.name("step", "body", "scan_step")
     carry, take_carry = parameter([c.target for c in loop.carries], fresh, "carry", "state")

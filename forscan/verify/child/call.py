@@ -1,4 +1,4 @@
-"""A call expression taken apart: what is called, and its arguments made anew each time."""
+"""A call expression taken apart: what is called, its data, and the rest."""
 
 from __future__ import annotations
 
@@ -51,75 +51,52 @@ class Call:
                 kwargs[keyword.arg] = value(keyword.value)
         return cls(value(node.func), tuple(args), kwargs)
 
-    def split(self) -> tuple[list[Any], Callable[[list[Any]], tuple[tuple[Any, ...], dict[str, Any]]]]:
-        """The dynamic leaves (arrays and floats), and how to put them back."""
+    def split(self) -> tuple[list[Any], Callable[[list[Any]], Any]]:
+        """The leaves that are data, and the call with other data in their place."""
         leaves, tree = jax.tree.flatten((self.args, self.kwargs))
-        where = [i for i, leaf in enumerate(leaves) if is_dynamic(leaf)]
+        where = [i for i, leaf in enumerate(leaves) if is_data(leaf)]
 
-        def rebuild(dynamic: list[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        def call(data: list[Any]) -> Any:
             full = list(leaves)
-            for index, leaf in zip(where, dynamic, strict=True):
+            for index, leaf in zip(where, data, strict=True):
                 full[index] = leaf
             args, kwargs = jax.tree.unflatten(tree, full)
-            return args, kwargs
+            return self.function(*args, **kwargs)
 
-        return [leaves[i] for i in where], rebuild
+        return [leaves[i] for i in where], call
 
 
-def is_dynamic(leaf: Any) -> bool:
-    """Whether a leaf is data: an array or a Python float. Ints stay static."""
-    return isinstance(leaf, jax.Array | np.ndarray | np.generic | float | complex) and not (
-        isinstance(leaf, bool)
+def is_data(leaf: Any) -> bool:
+    """Arrays and Python floats; ints and bools may be static, so they stay as they are."""
+    return isinstance(leaf, jax.Array | np.ndarray | np.generic | float | complex)
+
+
+def is_float(leaf: Any) -> bool:
+    return isinstance(leaf, float) or (
+        hasattr(leaf, "dtype") and jnp.issubdtype(leaf.dtype, jnp.floating)
     )
 
 
-def is_jitted(function: Callable[..., Any]) -> bool:
-    return hasattr(function, "lower") and hasattr(function, "trace")
-
-
-def copied(leaf: Any) -> Any:
-    """A fresh buffer, since a call may donate its arguments."""
-    if isinstance(leaf, jax.Array):
-        return jnp.array(leaf, copy=True) if not _is_key(leaf) else jax.tree.map(jax.random.clone, leaf)
+def widened(leaf: Any) -> Any:
+    """The leaf in double precision, for a yardstick."""
+    if isinstance(leaf, jax.Array | np.ndarray | np.generic):
+        if jnp.issubdtype(leaf.dtype, jnp.floating):
+            return jnp.asarray(np.asarray(leaf).astype(np.float64))
+        if jnp.issubdtype(leaf.dtype, jnp.complexfloating):
+            return jnp.asarray(np.asarray(leaf).astype(np.complex128))
     return leaf
 
 
-def _is_key(leaf: Any) -> bool:
-    return isinstance(leaf, jax.Array) and jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key)
+def perturbed(data: list[Any], seed: int, size: float) -> list[Any]:
+    """The same data with its floats a little different."""
+    rng = np.random.default_rng(seed)
 
+    def change(leaf: Any) -> Any:
+        if not is_float(leaf):
+            return leaf
+        factor = 1 + size * rng.standard_normal(np.shape(leaf))
+        if isinstance(leaf, float):
+            return float(leaf * factor)
+        return jnp.asarray(np.asarray(leaf).astype(np.float64) * factor, leaf.dtype)
 
-class Program:
-    """One version of a call, ready to run under jit.
-
-    Attributes:
-      dynamic: the leaves that are data.
-      eager: run without jit, because the function is a driver that jit cannot trace.
-    """
-
-    def __init__(self, call: Call) -> None:
-        self.call = call
-        self.dynamic, self.rebuild = call.split()
-        self.eager = False
-        self.jitted = jax.jit(self.pure)
-
-    def pure(self, *dynamic: Any) -> Any:
-        args, kwargs = self.rebuild(list(dynamic))
-        return self.call.function(*args, **kwargs)
-
-    def run(self, dynamic: list[Any]) -> Any:
-        """The outputs for these data."""
-        fresh = [copied(leaf) for leaf in dynamic]
-        if self.eager:
-            return self.pure(*fresh)
-        if is_jitted(self.call.function):
-            args, kwargs = self.rebuild(fresh)
-            return self.call.function(*args, **kwargs)
-        return self.jitted(*fresh)
-
-    def trace(self) -> Any:
-        """The first ahead-of-time stage."""
-        fresh = [copied(leaf) for leaf in self.dynamic]
-        if is_jitted(self.call.function):
-            args, kwargs = self.rebuild(fresh)
-            return self.call.function.trace(*args, **kwargs)  # type: ignore[attr-defined]
-        return jax.jit(self.pure).trace(*fresh)
+    return [change(leaf) for leaf in data]

@@ -1,0 +1,60 @@
+"""One job: both versions are loaded, each call is judged, each answer is written at once."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+Say = Callable[[dict[str, Any]], None]
+
+
+def main(path: Path) -> None:
+    job = json.loads(path.read_text())
+    answers = os.open(job["answers"], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+
+    def say(content: dict[str, Any]) -> None:
+        # The token tells our lines from whatever else writes to that file.
+        os.write(answers, f"{job['token']} {json.dumps(content)}\n".encode())
+
+    try:
+        import jax  # noqa: F401
+    except ImportError:
+        say({"unavailable": True})
+        return
+    _judge_all(job, say)
+
+
+def _judge_all(job: dict[str, Any], say: Say) -> None:
+    from .errors import line
+    from .judge import Judge
+    from .load import load
+
+    calls = job["calls"]
+    path = Path(job["path"])
+    deadline = time.monotonic() + job["timeout"]
+    try:
+        say({"stage": "importing the module"})
+        before, after = (load(Path(job[v]), path) for v in ("before", "after"))
+    except BaseException as e:  # a module may raise anything, SystemExit included
+        for index in range(len(calls)):
+            say(_unknown(index, f"the module cannot be imported: {line(e)}"))
+        return
+    for index, call in enumerate(calls):
+
+        def stage(what: str) -> None:
+            say({"stage": what})
+
+        try:
+            share = (deadline - time.monotonic()) / (len(calls) - index)
+            verdict = Judge(before, after, call, time.monotonic() + share, stage).verdict()
+        except BaseException as e:
+            verdict = _unknown(index, f"the call cannot be run: {line(e)}")
+        say({**verdict, "index": index})
+
+
+def _unknown(index: int, reason: str) -> dict[str, Any]:
+    return {"index": index, "status": "unknown", "reason": reason}

@@ -1,0 +1,134 @@
+"""One version of a call as a compiled program, built in ahead-of-time stages.
+
+The call is compiled as a whole with its data as arguments, whether the function is jitted
+or not: what is compared is what runs under jit.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import jax
+import numpy as np
+
+from .call import Call
+
+
+@dataclass
+class Result:
+    """What a call gave.
+
+    Attributes:
+      leaves: arrays, and whatever else the function returned.
+      names: where each leaf stands in the result.
+      tree: the structure around the leaves.
+    """
+
+    leaves: list[Any]
+    names: list[str]
+    tree: Any
+
+    @classmethod
+    def of(cls, value: Any) -> Result:
+        found, tree = jax.tree_util.tree_flatten_with_path(value)
+        names = [jax.tree_util.keystr(path) or "the result" for path, _ in found]
+        return cls([leaf for _, leaf in found], names, tree)
+
+
+@dataclass
+class Stages:
+    """Seconds of each stage, once for each time that it ran."""
+
+    trace_s: list[float] = field(default_factory=list)
+    lower_s: list[float] = field(default_factory=list)
+    compile_s: list[float] = field(default_factory=list)
+
+    @property
+    def first(self) -> float:
+        """What the first build took in all."""
+        return self.trace_s[0] + self.lower_s[0] + self.compile_s[0]
+
+
+class Program:
+    """One version of a call.
+
+    Attributes:
+      data: the leaves of the arguments that are data.
+      stages: what building it took.
+      equations: of the jaxpr, those of inner jaxprs counted once.
+      temp_bytes: temporary memory of the compiled program, None where not known.
+    """
+
+    def __init__(self, call: Call) -> None:
+        self.data, self.call = call.split()
+        self.stages = Stages()
+        self.equations = 0
+        self.temp_bytes: int | None = None
+        self._shell = Result([], [], None)
+        self._traced: Any = None
+        self._compiled: Any = None
+
+    def outputs(self, *data: Any) -> list[Any]:
+        """The leaves that jit can give back; the others are kept aside."""
+        self._shell = Result.of(self.call(list(data)))
+        return [leaf for leaf in self._shell.leaves if is_output(leaf)]
+
+    def trace(self) -> None:
+        jax.clear_caches()  # the other version has left traces of what both call
+        seconds, self._traced = timed(lambda: jax.jit(self.outputs).trace(*self.data))
+        self.stages.trace_s.append(seconds)
+        self.equations = count_equations(self._traced.jaxpr.jaxpr)
+
+    def compile(self) -> None:
+        seconds, lowered = timed(self._traced.lower)
+        self.stages.lower_s.append(seconds)
+        seconds, self._compiled = timed(lowered.compile)
+        self.stages.compile_s.append(seconds)
+        try:
+            self.temp_bytes = int(self._compiled.memory_analysis().temp_size_in_bytes)
+        except Exception:  # not every backend knows
+            self.temp_bytes = None
+
+    def run(self, data: list[Any]) -> Result:
+        return self._whole(jax.block_until_ready(self._compiled(*data)))
+
+    def run_eagerly(self, data: list[Any]) -> Result:
+        """Operation by operation, without compiling the whole."""
+        return self._whole(self.outputs(*data))
+
+    def seconds(self) -> float:
+        """One run of the compiled program."""
+        return timed(lambda: jax.block_until_ready(self._compiled(*self.data)))[0]
+
+    def _whole(self, arrays: list[Any]) -> Result:
+        rest = iter(arrays)
+        shell = self._shell
+        leaves = [next(rest) if is_output(leaf) else leaf for leaf in shell.leaves]
+        return Result(leaves, shell.names, shell.tree)
+
+
+def is_output(leaf: Any) -> bool:
+    """Whether jit gives it back as an array; a Python number stays what it is."""
+    return isinstance(leaf, jax.Array | np.ndarray | np.generic)
+
+
+def timed(function: Callable[[], Any]) -> tuple[float, Any]:
+    start = time.perf_counter()
+    value = function()
+    return time.perf_counter() - start, value
+
+
+def count_equations(jaxpr: Any) -> int:
+    """Equations of a jaxpr and of all jaxprs in it, each counted once."""
+    count = 0
+    for equation in jaxpr.eqns:
+        count += 1
+        for value in equation.params.values():
+            for part in value if isinstance(value, tuple | list) else (value,):
+                inner = getattr(part, "jaxpr", part)
+                if hasattr(inner, "eqns"):
+                    count += count_equations(inner)
+    return count
