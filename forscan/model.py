@@ -81,11 +81,14 @@ class Output:
       value: an expression over the names at the end of the body.
       result: the pattern that takes the stack, None where nobody does.
       is_array: whether `value` is one array, not a pytree of them.
+      inline: whether only the first statement behind the loop reads the result, so that
+        the stack can stand in that statement.
     """
 
     value: str
     result: str | None
     is_array: bool = True
+    inline: bool = False
 
 
 @dataclass(frozen=True)
@@ -103,6 +106,7 @@ class Loop:
       unroll: the hint given to the compiler, if any.
       before, after: statements around the loop in the function.
       name: what the body function is or should be called, if anything says so.
+      guard: a condition without which the loop must not even be traced.
     """
 
     body: Code
@@ -116,6 +120,7 @@ class Loop:
     before: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
     name: str | None = None
+    guard: str | None = None
 
     def dump(self) -> str:
         """The loop as a few lines of text, for tests and for people who debug."""
@@ -127,6 +132,7 @@ class Loop:
         lines += [f"length {self.length}"] if self.length else []
         lines += ["reverse"] if self.reverse else []
         lines += [f"unroll {self.unroll}"] if self.unroll else []
+        lines += [f"guard {self.guard}"] if self.guard else []
         lines += [f"before {s}" for s in self.before]
         lines += ["body", self.body.indented("    ")]
         lines += [f"after {s}" for s in self.after]

@@ -56,7 +56,7 @@ def make_plan(site: Site, config: Config) -> Plan:
     spelling = site.context.module.spelling(place)
     reading, writer_form = _read(site, form), form
     loop = restyle(reading.loop, site, config)
-    text = _WRITERS[writer_form](loop, site.context.module.fresh, spelling)
+    text = _WRITERS[writer_form](loop, site.context.fresh, spelling)
     if config.body == "lambda" and form == "scan":
         text = _as_lambda(text)
     text = fit(text, config.line_length - len(reading.indentation))

@@ -86,25 +86,31 @@ def leading(
         if s.lower is None and s.upper is None and s.step is not None:
             if literal_int(s.step) == -1:
                 return leading(node.value, context, depth)
-    if isinstance(node, ast.Name) and context is not None and depth:
-        value = definition(node.id, context)
-        if isinstance(value, ast.Call) and value.args:
-            path = context.resolve(value.func) or ""
-            if path.endswith("_like"):
-                return leading(value.args[0], context, depth - 1, axis)
-            rows = value.args[0]
-            if path.endswith(("numpy.array", "numpy.asarray")) and axis == 0:
-                if isinstance(rows, ast.List | ast.Tuple):
-                    return _length_of(rows, context, depth - 1)
-            if path in (
-                "jax.numpy.zeros",
-                "jax.numpy.ones",
-                "jax.numpy.empty",
-                "jax.numpy.full",
-            ):
-                return dimension(value.args[0], context, depth - 1, axis)
+    if context is not None and depth:
+        value = definition(node.id, context) if isinstance(node, ast.Name) else node
+        made = _of_maker(value, context, depth - 1, axis)
+        if made is not None:
+            return made
     unstable = "" if stable(node, context) else "some version of "
     return Extent(f"{unstable}{ast.unparse(node)}.shape[{axis}]", 0)
+
+
+def _of_maker(
+    value: ast.expr | None, context: FunctionContext, depth: int, axis: int
+) -> Extent | None:
+    """The extent of what jnp.zeros and its like make."""
+    if not isinstance(value, ast.Call) or not value.args:
+        return None
+    path = context.resolve(value.func) or ""
+    first = value.args[0]
+    if path.endswith("_like"):
+        return leading(first, context, depth, axis)
+    if path.endswith(("numpy.array", "numpy.asarray")) and axis == 0:
+        if isinstance(first, ast.List | ast.Tuple):
+            return _length_of(first, context, depth)
+    if path in ("jax.numpy.zeros", "jax.numpy.ones", "jax.numpy.empty", "jax.numpy.full"):
+        return dimension(first, context, depth, axis)
+    return None
 
 
 def stable(node: ast.expr, context: FunctionContext | None) -> bool:

@@ -15,6 +15,7 @@ from forscan.model import Spelling
 from forscan.syntax.names import (
     Fresh,
     all_names,
+    binds,
     declared_outside,
     free_names,
     parameters,
@@ -35,8 +36,9 @@ class ModuleContext:
     traced: Traced
 
     @cached_property
-    def fresh(self) -> Fresh:
-        return Fresh(self.tree)
+    def top_level(self) -> frozenset[str]:
+        """The names that the module's own statements bind."""
+        return frozenset(binds(self.tree.body))
 
     @cached_property
     def constants(self) -> dict[str, ast.expr]:
@@ -75,8 +77,8 @@ class ModuleContext:
             if path != "jax" and "jax" in known:
                 return f"{known['jax']}.{path.removeprefix('jax.')}"
             name = wish
-            if wish in self.fresh.taken - {"jax", "lax", "jnp"} or wish in hidden:
-                name = self.fresh.name(f"jax_{wish}")
+            if wish in hidden or (wish in self.top_level and wish not in self.imports.table):
+                name = f"jax_{wish}"
             imports.append((name, statement.format(name)))
             return name
 
@@ -108,6 +110,11 @@ class FunctionContext:
     @property
     def name(self) -> str:
         return self.module.functions.qualified(self.node)
+
+    @cached_property
+    def fresh(self) -> Fresh:
+        """New names for this function."""
+        return Fresh(self.node, self.module.top_level | self.locals)
 
     @cached_property
     def graph(self) -> Graph:
@@ -146,11 +153,12 @@ class FunctionContext:
     @cached_property
     def bound(self) -> list[Facts]:
         universe = frozenset(all_names(self.node))
-        start = frozenset(self.parameters) | (universe - self._bound_inside)
+        start = frozenset(self.parameters) | (universe - self.assigned)
         return bound_names(self.graph, start, universe)
 
     @cached_property
-    def _bound_inside(self) -> frozenset[str]:
+    def assigned(self) -> frozenset[str]:
+        """The names that the function's own statements bind."""
         names: set[str] = set()
         for node in self.graph.nodes:
             names.update(node.activity.binds)

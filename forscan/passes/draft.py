@@ -65,7 +65,7 @@ class Draft:
 
     @property
     def fresh(self) -> Fresh:
-        return self.context.module.fresh
+        return self.context.fresh
 
     @property
     def statement(self) -> ast.For:

@@ -47,7 +47,7 @@ def _to_carry(loop: Loop, site: Site) -> Loop:
     inside = {n for c in loop.carries for n in reads_of_pattern(c.target)}
     inside |= {n for e in loop.elements for n in reads_of_pattern(e.target)}
     bound = _bound(loop)
-    own = set(context.parameters) | set(context._bound_inside)
+    own = set(context.parameters) | set(context.assigned)
     functions = {f.name for f in context.module.functions.all}
     added = [n for n in names if n in own and n not in inside | bound and n not in functions]
     carries = tuple(Carry(n, n, n, None) for n in added)

@@ -8,6 +8,7 @@ from forscan.passes.append_to_ys import append_to_ys
 from forscan.passes.at_set_to_ys import at_set_to_ys
 from forscan.passes.count_up import count_up
 from forscan.passes.draft import Draft
+from forscan.passes.guard_empty import guard_empty
 from forscan.passes.hoist import hoist
 from forscan.passes.index_to_carry import index_to_carry
 from forscan.passes.index_to_xs import index_to_xs
@@ -25,6 +26,7 @@ PASSES: tuple[Pass, ...] = (
     index_to_xs,
     xs_to_index,
     lift_tables,
+    guard_empty,
     index_to_carry,
     count_up,
 )

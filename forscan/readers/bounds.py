@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from forscan.analyse.traced_bounds import check_bounds
 from forscan.analyse.trip_count import definition, literal_int
 from forscan.find.context import FunctionContext
 from forscan.find.sites import Site
@@ -55,38 +56,6 @@ def check_length(site: Site, node: ast.expr) -> None:
                 node.col_offset + 1,
             )
         )
-    bad = sorted(_traced_names(node, context))
-    if bad:
-        shown = ", ".join(f'"{b}"' for b in bad)
-        raise Refused(
-            Refusal(
-                "FSC203",
-                f"the trip count depends on {', '.join(bad)}, which is traced: `range` cannot take a tracer",
-                f"Mark it as static: `jax.jit(..., static_argnames={shown if len(bad) == 1 else f'({shown})'})`.",
-                node.lineno,
-                node.col_offset + 1,
-            )
-        )
-
-
-def _traced_names(node: ast.expr, context: FunctionContext, depth: int = 4) -> set[str]:
-    traced = context.module.traced.traced_parameters(context.node)
-    parents = context.module.functions.parents
-    found: set[str] = set()
-    for name in ast.walk(node):
-        if not isinstance(name, ast.Name):
-            continue
-        parent = parents.get(name)
-        if isinstance(parent, ast.Attribute) or _is_length(parent):
-            continue
-        if name.id in traced:
-            found.add(name.id)
-        elif depth:
-            value = definition(name.id, context)
-            if value is not None and value is not node:
-                found |= _traced_names(value, context, depth - 1)
-    return found
-
-
-def _is_length(node: ast.AST | None) -> bool:
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "len"
+    traced = check_bounds([node], site.node, context, "`range`")
+    if traced is not None:
+        raise Refused(traced)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from forscan.find.sites import Site
@@ -16,13 +17,21 @@ class Results:
     """Where the parts of a result go.
 
     Attributes:
-      carry, ys: the patterns that take them; None where nobody does.
-      after: statements behind the loop, with the rest of the statement.
+      carry, ys: the patterns that take them; None where no pattern does.
+      rest: gives the statement around the call for expressions of the carry and the ys,
+        where the call is only a part of it.
+      wants_carry, wants_ys: whether anybody reads them.
     """
 
     carry: str | None
     ys: str | None
-    after: tuple[str, ...] = ()
+    rest: Callable[[str, str], str] | None = None
+    wants_carry: bool = True
+    wants_ys: bool = True
+
+    @classmethod
+    def of_patterns(cls, carry: str | None, ys: str | None) -> Results:
+        return cls(carry, ys, None, carry is not None, ys is not None)
 
 
 def call_of(site: Site) -> ast.Call:
@@ -109,78 +118,78 @@ def _misplaced(site: Site, where: str) -> Refusal:
     )
 
 
-def pair_results(site: Site, carry: str, ys: str) -> Results:
-    """The results of a scan, which is a pair.
-
-    Args:
-      site: the call.
-      carry, ys: names for the parts where the statement gives none.
-    """
+def pair_results(site: Site) -> Results:
+    """The results of a scan, which is a pair."""
     statement, call = site.statement, call_of(site)
     parent = site.context.parent(call)
     if isinstance(parent, ast.Subscript) and parent.value is call:
-        return _item(site, parent, carry, ys)
+        return _item(site, parent)
     if parent is statement:
         if isinstance(statement, ast.Expr):
-            return Results(None, None)
+            return Results.of_patterns(None, None)
         if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
             target = statement.targets[0]
             if isinstance(target, ast.Tuple | ast.List) and len(target.elts) == 2:
                 first, second = (_pattern(site, t) for t in target.elts)
-                return Results(first, second)
-    return Results(carry, ys, (_rest(site, call, f"({carry}, {ys})"),))
+                return Results.of_patterns(first, second)
+    return Results(None, None, lambda carry, ys: _rest(site, call, f"({carry}, {ys})"))
 
 
-def _item(site: Site, subscript: ast.Subscript, carry: str, ys: str) -> Results:
+def _item(site: Site, subscript: ast.Subscript) -> Results:
     """`scan(…)[0]`, `scan(…)[1]`: only one part is used."""
     index = ast.unparse(subscript.slice)
     if index not in ("0", "1", "-1", "-2"):
-        return Results(carry, ys, (_rest(site, call_of(site), f"({carry}, {ys})"),))
+        call = call_of(site)
+        return Results(None, None, lambda carry, ys: _rest(site, call, f"({carry}, {ys})"))
     is_carry = index in ("0", "-2")
-    name = carry if is_carry else ys
     statement = site.statement
     if site.context.parent(subscript) is statement and isinstance(statement, ast.Assign):
         if len(statement.targets) == 1:
             pattern = _pattern(site, statement.targets[0])
-            return Results(pattern, None) if is_carry else Results(None, pattern)
-    rest = (_rest(site, subscript, name),)
-    return Results(name, None, rest) if is_carry else Results(None, name, rest)
+            return Results.of_patterns(*((pattern, None) if is_carry else (None, pattern)))
+
+    def rest(carry: str, ys: str) -> str:
+        return _rest(site, subscript, carry if is_carry else ys)
+
+    return Results(None, None, rest, wants_carry=is_carry, wants_ys=not is_carry)
 
 
-def single_result(site: Site, name: str) -> Results:
+def single_result(site: Site) -> Results:
     """The result of a fori_loop, which is the carry."""
     statement, call = site.statement, call_of(site)
     if site.context.parent(call) is statement:
         if isinstance(statement, ast.Expr):
-            return Results(None, None)
+            return Results.of_patterns(None, None)
         if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
-            return Results(_pattern(site, statement.targets[0]), None)
-    return Results(name, None, (_rest(site, call, name),))
+            return Results.of_patterns(_pattern(site, statement.targets[0]), None)
+    return Results(None, None, lambda carry, _: _rest(site, call, carry), wants_ys=False)
 
 
 def _pattern(site: Site, target: ast.expr) -> str | None:
     """A target as a pattern; None where it only forgets."""
     if isinstance(target, ast.Name) and target.id == "_":
-        return None if "_" not in site.context.module.fresh.read else "_"
+        return None if "_" not in site.context.fresh.read else "_"
     if any(isinstance(n, ast.Attribute | ast.Subscript | ast.Starred) for n in ast.walk(target)):
         return site.context.source.segment(target)
     return ast.unparse(target)
 
 
-def _rest(site: Site, node: ast.expr, name: str) -> str:
-    """The statement with a name in place of the call; a bare tuple where it may be."""
+def _rest(site: Site, node: ast.expr, text: str) -> str:
+    """The statement with an expression in place of the call; a returned tuple is bare."""
     source = site.context.source
     statement = site.statement
     start, end = source.start(statement), source.end(statement)
-    if isinstance(statement, ast.Return) and statement.value is node:
-        name = name.removeprefix("(").removesuffix(")") if name.startswith("(") else name
-    edit = Edit(source.start(node) - start, source.end(node) - start, name)
+    value = getattr(statement, "value", None)
+    if value is node and isinstance(statement, ast.Return | ast.Assign):
+        whole = expression(text)
+        if isinstance(whole, ast.Tuple) and len(whole.elts) > 1 and whole.col_offset == 1:
+            text = text[1:-1]
+    edit = Edit(source.start(node) - start, source.end(node) - start, text)
     return apply_edits(source.text[start:end], [edit])
 
 
-def is_number(text: str) -> bool:
+def is_number(node: ast.expr) -> bool:
     """Whether an expression is a literal int, float or bool."""
-    node = expression(text)
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         node = node.operand
     return isinstance(node, ast.Constant) and isinstance(node.value, int | float | complex)

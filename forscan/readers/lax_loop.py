@@ -7,484 +7,394 @@ carry and the outputs.
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 
-from forscan.analyse.items import is_array_expression
-from forscan.find.context import FunctionContext
+from forscan.analyse.kinds import ARRAY, NOTHING, NUMBER, UNKNOWN, Kind, kind_of, of_items
 from forscan.find.sites import Site
-from forscan.model import Carry, Element, Loop, Output, Reading
-from forscan.readers.body import Body, inlinable, locals_of, mutates
-from forscan.readers.calls import Results, is_number
-from forscan.syntax.code import Code, expression, one_line, removal
-from forscan.syntax.names import Fresh, all_names, binds, reads, walk_all
+from forscan.model import Carry, Loop, Output, Reading
+from forscan.readers.body import Body, called_body, read_body
+from forscan.readers.calls import Results
+from forscan.readers.naming import CannotRename, Naming, names_in
+from forscan.readers.starts import Starts
+from forscan.syntax.code import Code, expression, removal
+from forscan.syntax.names import all_names, binds, reads
 from forscan.syntax.source import Edit, Text
 
 
-@dataclass
-class Parts:
-    """A loop in the making."""
+@dataclass(frozen=True)
+class Call:
+    """The parts of a call that scan and fori_loop share.
 
-    carries: list[Carry] = field(default_factory=list)
-    outputs: list[Output] = field(default_factory=list)
-    elements: list[Element] = field(default_factory=list)
-    before: list[str] = field(default_factory=list)
-    after: list[str] = field(default_factory=list)
-    code: Code = field(default_factory=lambda: Code(""))
-
-
-class LaxLoop:
-    """Reads the body of one call.
-
-    Args:
-      site: the call.
-      function: the expression of the body function.
-      init: the expression of the start.
+    Attributes:
+      function, init: the expressions of the body function and of the start.
       results: where the result goes.
-      has_outputs: whether the body returns a pair (scan) or the carry (fori_loop).
+      carry_at: which parameter of the body is the carry.
+      wishes: names for the parameters, where the body's source does not give them.
+      has_outputs: whether the body returns a pair.
+      sources: names that are read when the loop begins.
+      other: the kind of what the other parameter gets.
     """
 
-    def __init__(
-        self,
-        site: Site,
-        function: ast.expr,
-        init: ast.expr,
-        results: Results,
-        has_outputs: bool,
-    ) -> None:
-        self.site = site
-        self.context = site.context
-        self.source = site.context.source
-        self.fresh: Fresh = site.context.module.fresh
-        self.function = function
-        self.init = init
-        self.results = results
-        self.has_outputs = has_outputs
-        self.traced = site.context.module.traced.reason(site.node) is not None
-        spelling = site.context.module.spelling(site.node)
-        self.jnp, self.jax = spelling.jnp, spelling.jax
-        self.parts = Parts(after=list(results.after))
-        self.body: Body | None = inlinable(site, function, 2)
+    function: ast.expr
+    init: ast.expr
+    results: Results
+    carry_at: int
+    wishes: tuple[str, str]
+    has_outputs: bool
+    sources: frozenset[str]
+    other: Kind
 
-    def text(self, node: ast.expr) -> str:
-        return one_line(self.source, node)
 
-    def definition(self) -> ast.FunctionDef | ast.Lambda | None:
-        """The body function's source, if it is visible at all."""
-        found = next(iter(self.context.module.traced.candidates(self.function)), None)
-        return found if isinstance(found, ast.FunctionDef | ast.Lambda) else None
+@dataclass
+class LaxLoop:
+    """A call taken apart.
 
-    # Names that the loop must not disturb.
+    Attributes:
+      code: the statements of an iteration.
+      carries, outputs: of the neutral loop.
+      before, after: statements around it.
+      other: the name of the parameter that is not the carry.
+    """
 
-    def outer_names(self) -> set[str]:
-        """Names of the function that are used outside of the body function."""
-        inside: set[ast.AST] = set()
-        if self.body is not None and self.body.definition is not None:
-            inside = set(ast.walk(self.body.definition))
-        inside |= set(ast.walk(self.function))
-        names: set[str] = set()
-        for node in walk_all(self.context.node.body):
-            if node not in inside and isinstance(node, ast.Name):
-                names.add(node.id)
-        return names | set(self.context.parameters)
+    site: Site
+    call: Call
+    body: Body
+    code: Code = field(default_factory=lambda: Code(""))
+    carries: list[Carry] = field(default_factory=list)
+    outputs: list[Output] = field(default_factory=list)
+    before: list[str] = field(default_factory=list)
+    after: list[str] = field(default_factory=list)
 
-    def live_after(self) -> frozenset[str]:
-        graph = self.context.graph
-        index = graph.statements[self.site.statement]
-        found: frozenset[str] = frozenset(self.context.captured)
-        for successor in graph.nodes[index].successors:
-            found |= self.context.live[successor]
-        rest = {
-            n for text in self.results.after for n in all_names(ast.parse(_inside_function(text)))
-        }
-        return found | rest
-
-    # Inlining.
-
-    def settle_names(self, sources: set[str]) -> None:
-        """Renames the body's variables so that they disturb nothing around the loop.
-
-        Args:
-          sources: names that the iterated expressions read.
-        """
-        assert self.body is not None
-        outer, live = self.outer_names(), self.live_after()
-        written = {*self.names_of(self.results.carry), *self.names_of(self.results.ys)}
-        init_names = {ast.unparse(self.init)} | {
-            ast.unparse(e) for e in getattr(self.init, "elts", [])
-        }
-        names: dict[str, str] = {}
-        wish = self.carry_wish()
-        for name in locals_of(self.body):
-            new = wish.get(name, name)
-            disturbs = new in outer and new not in written
-            if disturbs and new in init_names and new not in live and new not in sources:
-                disturbs = False  # the start under its own name: x = x
-            taken = new in names.values() or (new != name and new in self.body_names())
-            if disturbs or taken or (new in written and new in sources):
-                new = self.fresh.name(f"{name}_i" if name.isidentifier() else "value")
-            names[name] = new
-        self.body = self.body.renamed(names)
-
-    def names_of(self, pattern: str | None) -> list[str]:
-        if pattern is None:
-            return []
-        return [n.id for n in ast.walk(expression(pattern)) if isinstance(n, ast.Name)]
-
-    def body_names(self) -> set[str]:
-        assert self.body is not None
-        tree = ast.parse(self.body.code.text + f"\n({self.body.returned})")
-        return {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)}
-
-    def carry_wish(self) -> dict[str, str]:
-        """The carry's parameter under the name of its result, where that is one name."""
-        assert self.body is not None
-        carry = self.carry_parameter
-        result = self.results.carry
-        if result is not None and result.isidentifier() and result != "_":
-            free = result not in self.body_names() or result == carry
-            if free and result not in reads(self.init):
-                return {carry: result}
-            if free and ast.unparse(self.init) == result:
-                return {carry: result}
-        return {}
+    @classmethod
+    def read(cls, site: Site, call: Call) -> LaxLoop:
+        try:
+            loop = cls(site, call, read_body(site, call.function, call.wishes))
+            loop._take_apart()
+        except CannotRename:
+            loop = cls(site, call, called_body(site, call.function, call.wishes))
+            loop._take_apart()
+        return loop
 
     @property
-    def carry_parameter(self) -> str:
-        assert self.body is not None
-        return self.body.parameters[0 if self.has_outputs else 1]
+    def other(self) -> str:
+        return self.body.parameters[1 - self.call.carry_at]
 
-    def inline(self, value: ast.expr | None) -> None:
-        """Takes the (renamed) body apart into carry, outputs and statements."""
-        assert self.body is not None
-        returned = expression(self.body.returned)
-        carry = self.carry_parameter
-        if not self.has_outputs:
-            self.parts.code = self.body.code
-            self.add_carry(carry, returned)
-            return
-        pair = isinstance(returned, ast.Tuple) and len(returned.elts) == 2
-        if pair:
-            assert isinstance(returned, ast.Tuple)
-            self.parts.code = self.body.code
-            self.add_outputs(returned.elts[1])
-            self.add_carry(carry, returned.elts[0])
-            return
-        y = self.fresh.name("y") if self.results.ys else "_"
-        line = f"{carry}, {y} = {self.body.returned}"
-        self.parts.code = _joined(self.body.code, line)
-        if self.results.ys:
-            self.parts.outputs.append(Output(y, self.results.ys, is_array=False))
-        self.add_carry(carry, ast.Name(carry, ast.Load()))
-
-    def add_carry(self, name: str, update: ast.expr) -> None:
-        """One carry for the parameter, or one for each item that the body takes it apart to."""
-        if isinstance(self.init, ast.Constant) and self.init.value is None:
-            self.no_carry(name, update)
-            return
-        items = self.unpacked(name, update)
-        if items is None:
-            text = self.returned_text(update)
-            whole = self.start(self.init)
-            self.parts.carries.append(Carry(name, whole, text, self.results.carry))
-            return
-        assert isinstance(update, ast.Tuple)
-        starts = self.item_starts(items)
-        result = self.results.carry
-        targets = self.result_items(len(items))
-        for item, start, new, target in zip(items, starts, update.elts, targets, strict=True):
-            self.parts.carries.append(Carry(item, start, self.returned_text(new), target))
-        if result is not None and targets == [None] * len(items):
-            self.parts.carries = [
-                Carry(c.target, c.init, c.update, c.target) for c in self.parts.carries
-            ]
-            self.parts.after.insert(0, f"{result} = ({', '.join(items)})")
-
-    def no_carry(self, name: str, update: ast.expr) -> None:
-        used = name in reads(self.parts.code.statements) or any(
-            name in reads(expression(o.value)) for o in self.parts.outputs
+    def uses_other(self) -> bool:
+        """Whether an iteration reads the parameter that is not the carry."""
+        texts = [o.value for o in self.outputs] + [c.update for c in self.carries]
+        return self.other in reads(self.code.statements) or any(
+            self.other in reads(expression(t)) for t in texts
         )
-        if used:
-            self.parts.code = Code(f"{name} = None\n{self.parts.code.text}")
-        if self.results.carry:
-            self.parts.after.insert(0, f"{self.results.carry} = None")
 
-    def returned_text(self, node: ast.expr) -> str:
-        """The source of a part of the returned expression."""
-        if node.lineno if hasattr(node, "lineno") else 0:
-            assert self.body is not None
-            wrapped = Text(f"({self.body.returned}\n)")
-            text = wrapped.segment(node)
-            return text if "\n" not in text else f"({text})"
-        return ast.unparse(node)
+    # Kinds.
 
-    def result_items(self, count: int) -> list[str | None]:
+    def _kinds(self) -> Kind:
+        """The kind of what an iteration returns, given that the carry keeps its type."""
+        start = _as_carry(kind_of(self.call.init, self.site.context))
+        for _ in range(2):
+            pair = (start, self.call.other)
+            kind = self.body.kind(pair if self.call.carry_at == 0 else pair[::-1])
+            carry = self._carry_kind(kind)
+            if start != UNKNOWN or carry == UNKNOWN:
+                break
+            start = carry
+        return kind
+
+    def _carry_kind(self, returned: Kind) -> Kind:
+        if not self.call.has_outputs:
+            return returned
+        return returned.items[0] if len(returned.items) == 2 else UNKNOWN
+
+    def output_kind(self) -> Kind:
+        kind = self._kinds()
+        return kind.items[1] if self.call.has_outputs and len(kind.items) == 2 else UNKNOWN
+
+    # The body under its new names.
+
+    def _take_apart(self) -> None:
+        items = self._carry_items()
+        starts = self._item_starts(items)
+        self._settle(items, starts)
+        names = self._chosen
+        body = self.body
+        carry = body.parameters[self.call.carry_at]
+        self.code = body.code
+        if body.before:
+            self.before.append(body.before)
+        update, value = self._returned(carry)
+        if value is not None:
+            self._add_outputs(value)
+        if items is None:
+            self._add_whole(carry, update)
+        else:
+            self._add_items([names[i] for i in items], starts, update)
+        self._finish_results(items)
+
+    def _carry_items(self) -> list[str] | None:
+        """The names of `a, b = carry` at the head of a body that returns a tuple for it."""
+        body = self.body
+        name = body.parameters[self.call.carry_at]
+        returned: ast.expr = expression(body.returned)
+        if self.call.has_outputs:
+            if not isinstance(returned, ast.Tuple) or len(returned.elts) != 2:
+                return None
+            others = [n.id for n in ast.walk(returned) if isinstance(n, ast.Name)]
+            returned = returned.elts[0]
+        else:
+            others = [n.id for n in ast.walk(returned) if isinstance(n, ast.Name)]
+        if not isinstance(returned, ast.Tuple) or name in others:
+            return None
+        found = head_unpacking(body.code, name, len(returned.elts))
+        if found is None or reads_in(body.code, name) != [found[0]]:
+            return None
+        return found[1]
+
+    def _item_starts(self, items: list[str] | None) -> list[ast.expr | None]:
+        """The expressions that the items begin with, where they are written apart."""
+        init = self.call.init
+        if items is None:
+            return [init]
+        if isinstance(init, ast.Tuple) and len(init.elts) == len(items):
+            if not any(isinstance(e, ast.Starred) for e in init.elts):
+                return list(init.elts)
+        return [None] * len(items)
+
+    def _settle(self, items: list[str] | None, starts: list[ast.expr | None]) -> None:
+        call, body = self.call, self.body
+        results = call.results
+        rest = results.rest("None", "None") if results.rest else ""
+        naming = Naming(
+            self.site,
+            body,
+            call.function,
+            call.sources,
+            all_names(ast.parse(_inside_function(rest))) if rest else (),
+            [*names_in(results.carry), *names_in(results.ys)],
+        )
+        own = items if items is not None else [body.parameters[call.carry_at]]
+        wishes = self._result_names(len(own)) if items is not None else [results.carry]
+        taken = set(names_in(results.ys))
+        for name, wish, start in zip(own, wishes, starts, strict=True):
+            wished = [w for w in (wish, _bare_name(start)) if w is not None and w not in taken]
+            naming.choose(name, wished, start)
+        for name in body.locals:
+            if name in naming.chosen or (items and name == body.parameters[call.carry_at]):
+                continue
+            if name == "_" and name not in body.names:
+                naming.chosen[name] = name
+            else:
+                naming.choose(name)
+        self._chosen = naming.chosen
+        constants = self._constants()
+        self.body = body.renamed({**naming.chosen, **constants})
+
+    def _constants(self) -> dict[str, str]:
+        """Parameters that are always None, written as such."""
+        found = {}
+        carry = self.body.parameters[self.call.carry_at]
+        other = self.body.parameters[1 - self.call.carry_at]
+        bound = set(binds(self.body.code.statements))
+        if _is_none(self.call.init) and carry not in bound:
+            found[carry] = "None"
+        if self.call.other == NOTHING and other not in bound:
+            found[other] = "None"
+        return found
+
+    def _returned(self, carry: str) -> tuple[str, str | None]:
+        """The texts of the new carry and of the output; None where nobody wants it."""
+        body, call = self.body, self.call
+        returned = expression(body.returned)
+        if not call.has_outputs:
+            return body.returned, None
+        walrus = any(isinstance(n, ast.NamedExpr) for n in ast.walk(returned))
+        wanted = call.results.wants_ys and self.output_kind() != NOTHING
+        if isinstance(returned, ast.Tuple) and len(returned.elts) == 2 and not walrus:
+            update, value = (_segment(body.returned, e) for e in returned.elts)
+            return update, value if wanted else None
+        fresh = self.site.context.fresh
+        y = fresh.name("y") if wanted else "_"
+        if y == "_" and "_" in fresh.read:
+            y = fresh.name("unused")
+        target = "_" if carry == "None" else carry
+        self.code = _joined(self.code, f"{target}, {y} = {body.returned}")
+        return carry, y if wanted else None
+
+    # Carries.
+
+    def _add_whole(self, carry: str, update: str) -> None:
+        if _is_none(self.call.init):
+            return
+        start = Starts(self.site, self.body).text(self.call.init)
+        result = self.call.results.carry
+        if result is None and self.call.results.wants_carry:
+            result = carry
+        self.carries.append(Carry(carry, start, update, result))
+
+    def _add_items(self, names: list[str], starts: list[ast.expr | None], update: str) -> None:
+        statement = head_unpacking(self.code, self.body.parameters[self.call.carry_at], len(names))
+        assert statement is not None
+        self.code = self.code.edited([removal(self.code, statement[0])])
+        starter = Starts(self.site, self.body)
+        if None in starts:
+            self.before.append(f"{', '.join(names)} = {starter.text(self.call.init)}")
+            texts = list(names)
+        else:
+            texts = [starter.text(s) for s in starts if s is not None]
+        updates = expression(update)
+        assert isinstance(updates, ast.Tuple)
+        results = self._result_names(len(names))
+        apart = any(r is not None for r in results) or self.call.results.carry is None
+        for name, start, new, result in zip(names, texts, updates.elts, results, strict=True):
+            result = result if apart else name
+            if self.call.results.rest and self.call.results.wants_carry:
+                result = name
+            self.carries.append(Carry(name, start, _segment(update, new), result))
+
+    def _result_names(self, count: int) -> list[str | None]:
         """The patterns of the items of the result, all None where they are not apart."""
-        if self.results.carry is None:
-            return [None] * count
-        pattern = expression(self.results.carry)
-        if isinstance(pattern, ast.Tuple | ast.List) and len(pattern.elts) == count:
-            return [_forgotten(ast.unparse(e), self.fresh) for e in pattern.elts]
+        result = self.call.results.carry
+        if result is not None:
+            pattern = expression(result)
+            if isinstance(pattern, ast.Tuple | ast.List) and len(pattern.elts) == count:
+                return [self._forgotten(ast.unparse(e)) for e in pattern.elts]
         return [None] * count
 
-    def unpacked(self, name: str, update: ast.expr) -> list[str] | None:
-        """The names of `a, b = carry` at the head of the body; drops that statement."""
-        if not isinstance(update, ast.Tuple):
-            return None
-        found = self.head_unpacking(name, len(update.elts))
-        if found is None:
-            return None
-        statement, items = found
-        others = [n for n in reads_in(self.parts.code, name) if n is not statement]
-        values = [o.value for o in self.parts.outputs]
-        used = any(name in reads(expression(v)) for v in values) or name in reads(update)
-        if len(others) > 1 or used:
-            return None
-        self.parts.code = self.parts.code.edited([removal(self.parts.code, statement)])
-        return items
+    def _forgotten(self, pattern: str) -> str | None:
+        return None if pattern == "_" and "_" not in self.site.context.fresh.read else pattern
 
-    def head_unpacking(self, name: str, count: int) -> tuple[ast.stmt, list[str]] | None:
-        """`a, b = name` among the first statements, before anything binds a or b."""
-        for statement in self.parts.code.statements:
-            match statement:
-                case ast.Assign(targets=[ast.Tuple(elts=items)], value=ast.Name(id=value)) if (
-                    value == name and len(items) == count
-                ):
-                    if all(isinstance(i, ast.Name) for i in items):
-                        names = [i.id for i in items if isinstance(i, ast.Name)]
-                        if len(set(names)) == count:
-                            return statement, names
-                case ast.Assign(targets=[ast.Tuple()], value=ast.Name()):
-                    continue
-                case ast.Expr(value=ast.Constant()):
-                    continue
-            return None
-        return None
+    # Outputs.
 
-    def item_starts(self, items: list[str]) -> list[str]:
-        """Start values of the items: of a tuple display its parts, else unpacked before."""
-        if isinstance(self.init, ast.Tuple) and len(self.init.elts) == len(items):
-            if not any(isinstance(e, ast.Starred) for e in self.init.elts):
-                return [self.start(e) for e in self.init.elts]
-        names = [
-            self.fresh.name(f"{i}_0", f"{i}_start") if i in reads(self.init) else i for i in items
-        ]
-        self.parts.before.append(f"{', '.join(names)} = {self.start(self.init)}")
-        return names
+    def _add_outputs(self, value: str) -> None:
+        results = self.call.results
+        node, kind = expression(value), self.output_kind()
+        pattern = expression(results.ys) if results.ys else None
+        if isinstance(pattern, ast.Tuple) and isinstance(node, ast.Tuple):
+            if len(pattern.elts) == len(node.elts):
+                kinds = kind.items or (UNKNOWN,) * len(node.elts)
+                for item, part, its in zip(pattern.elts, node.elts, kinds, strict=True):
+                    target = self._forgotten(ast.unparse(item))
+                    self.outputs.append(Output(_segment(value, part), target, its.is_array))
+                return
+        name = results.ys
+        if name is None:
+            name = self.site.context.fresh.name("ys", "outputs")
+        self.outputs.append(Output(value, name, kind.is_array, inline=results.ys is None))
 
-    def add_outputs(self, value: ast.expr) -> None:
-        if isinstance(value, ast.Constant) and value.value is None:
-            if self.results.ys and self.results.ys != "_":
-                self.parts.after.insert(0, f"{self.results.ys} = None")
-            return
-        if self.results.ys is None:
-            return
-        pattern = expression(self.results.ys)
-        split = isinstance(pattern, ast.Tuple) and isinstance(value, ast.Tuple)
-        if split and len(pattern.elts) == len(value.elts):  # type: ignore[attr-defined]
-            for item, part in zip(pattern.elts, value.elts, strict=True):  # type: ignore[attr-defined]
-                target = _forgotten(ast.unparse(item), self.fresh)
-                self.parts.outputs.append(self.output(part, target))
-            return
-        self.parts.outputs.append(self.output(value, self.results.ys))
+    # Behind the loop.
 
-    def output(self, value: ast.expr, target: str | None) -> Output:
-        return Output(self.returned_text(value), target, self.is_array(value))
-
-    def is_array(self, value: ast.expr) -> bool:
-        assert self.body is not None
-        statements = self.body.code.statements
-        place = self.body.context
-        if isinstance(value, ast.Name):
-            return _array_name(value.id, statements, place)
-        if isinstance(value, ast.BinOp | ast.Compare | ast.UnaryOp):
-            return is_array_expression(value, statements, place)
-        if isinstance(value, ast.Call):
-            path = self.context.resolve(value.func) or ""
-            return path.startswith(("jax.numpy.", "jax.nn.")) and not path.endswith("divmod")
-        return False
-
-    # Calling.
-
-    def call(self, argument: str) -> None:
-        """The body stays a function and is called in each iteration.
-
-        Args:
-          argument: what stands for the index or the slice.
-        """
-        carry = self.called_carry()
-        function = self.callee()
-        self.parts.code = Code(self.call_line(function, carry, argument))
-        if isinstance(self.init, ast.Constant) and self.init.value is None:
-            init = "None"
+    def _finish_results(self, items: list[str] | None) -> None:
+        results = self.call.results
+        names = [c.target for c in self.carries]
+        if items is None:
+            carry = names[0] if names else "None"
         else:
-            init = self.start(self.init)
-        if mutates(self.definition()) and not isinstance(self.init, ast.Constant):
-            init = f"{self.jax}.tree.map(lambda leaf: leaf, {self.text(self.init)})"
-        self.parts.carries.append(Carry(carry, init, carry, self.results.carry))
-
-    def call_line(self, function: str, carry: str, argument: str) -> str:
-        if not self.has_outputs:
-            return f"{carry} = {function}({argument}, {carry})"
-        y = "_"
-        if self.results.ys is not None:
-            y = self.fresh.name("y")
-            self.parts.outputs.append(Output(y, self.results.ys, self.called_is_array()))
-        elif "_" in self.fresh.read:
-            y = self.fresh.name("unused")
-        return f"{carry}, {y} = {function}({carry}, {argument})"
-
-    def called_is_array(self) -> bool:
-        """Whether the visible body surely yields one array."""
-        definition = self.definition()
-        if not isinstance(definition, ast.FunctionDef):
-            value = definition.body if definition is not None else None
-            place: FunctionContext = self.context
-            statements: list[ast.stmt] = []
-        else:
-            last = definition.body[-1]
-            value = last.value if isinstance(last, ast.Return) else None
-            place = FunctionContext(self.context.module, definition)
-            statements = definition.body
-        if not isinstance(value, ast.Tuple) or len(value.elts) != 2:
-            return False
-        part = value.elts[1]
-        if isinstance(part, ast.Name):
-            return _array_name(part.id, statements, place)
-        return isinstance(part, ast.BinOp) and is_array_expression(part, statements, place)
-
-    def called_carry(self) -> str:
-        result = self.results.carry
-        outer = self.outer_names()
-        if result is not None and result.isidentifier() and result != "_":
-            own = ast.unparse(self.init) == result
-            if own or result not in reads(self.function):
-                return result
-        definition = self.definition()
-        wish = "carry"
-        if definition is not None:
-            names = [a.arg for a in definition.args.args if a.arg not in ("self", "cls", "_")]
-            index = 0 if self.has_outputs else 1
-            wish = names[index] if index < len(names) else wish
-        return wish if wish not in outer else self.fresh.name("carry", "state")
-
-    def callee(self) -> str:
-        """The function to call: by its name, or bound to one before the loop."""
-        text = self.text(self.function)
-        if isinstance(self.function, ast.Name | ast.Attribute):
-            return text
-        name = self.fresh.name("step", "body")
-        self.parts.before.append(f"{name} = {text}")
-        return name
-
-    # Start values.
-
-    def start(self, node: ast.expr) -> str:
-        """A start value; numbers become arrays where a Python number would differ."""
-        edits = []
-        for number in _numbers(node):
-            if self.number_may_stay(number):
-                continue
-            edits.append(
-                Edit(
-                    self.source.start(number),
-                    self.source.end(number),
-                    f"{self.jnp}.asarray({self.source.segment(number)})",
-                )
-            )
-        if edits:
-            start = self.source.start(node)
-            from forscan.syntax.source import apply_edits
-
-            moved = [Edit(e.start - start, e.end - start, e.new) for e in edits]
-            return apply_edits(self.source.segment(node), moved)
-        text = self.text(node)
-        if not self.traced and isinstance(node, ast.Name):
-            return f"{self.jax}.tree.map({self.jnp}.asarray, {text})"
-        return text
-
-    def number_may_stay(self, node: ast.expr) -> bool:
-        """Under a trace a Python number is a weakly typed constant, which is the same."""
-        if not self.traced or self.body is None:
-            return False
-        value = ast.literal_eval(node)
-        if isinstance(value, bool):
-            return False
-        whole = ast.parse(f"{self.body.code.text}\n({self.body.returned})")
-        risky = any(
-            isinstance(n, ast.Pow | ast.LShift | ast.FloorDiv | ast.Div) for n in ast.walk(whole)
-        )
-        attributes = any(
-            isinstance(n, ast.Attribute)
-            and n.attr in ("shape", "dtype", "astype", "at", "ndim", "size")
-            for n in ast.walk(whole)
-        )
-        return not risky and not attributes
+            carry = f"({', '.join(names)}{',' * (len(names) == 1)})"
+        ys = self.outputs[0].result or "None" if self.outputs else "None"
+        if results.rest is not None:
+            self.after.append(results.rest(carry, ys))
+            return
+        if results.ys and results.ys != "_" and not self.outputs:
+            self.after.append(f"{results.ys} = None")
+        if results.carry is None:
+            return
+        if not names:
+            self.after.append(f"{results.carry} = None")
+        elif items is not None and self._result_names(len(items)) == [None] * len(items):
+            self.after.append(f"{results.carry} = {carry}")
 
     # The reading.
 
-    def finish(self, loop: Loop) -> Reading:
-        statement = self.site.statement
-        source = self.source
+    def reading(self, loop: Loop) -> Reading:
+        """The loop with its place in the file and the comments that have to stay."""
+        statement, source = self.site.statement, self.site.context.source
         start = source.line_start(source.start(statement))
         end = source.line_end(source.end(statement))
         tail = source.text[source.end(statement) : end].strip()
-        edits: list[Edit] = []
-        before = list(loop.before)
         inside = Text(source.text[source.start(statement) : source.end(statement)]).comments()
         leading = [*inside, *([tail] if tail else [])]
-        if self.body is not None and self.body.definition is not None:
-            edits.append(removal(source, self.body.definition))
-            leading += _comments_on(source, self.body.definition)
-        from dataclasses import replace
-
-        loop = replace(loop, before=(*leading, *before))
+        edits: list[Edit] = []
+        if self.body.definition is not None:
+            edits.append(_whole_removal(source, self.body.definition))
+        loop = replace(
+            loop,
+            body=self.code,
+            carries=tuple(self.carries),
+            outputs=tuple(self.outputs),
+            before=(*leading, *self.before),
+            after=tuple(self.after),
+        )
         indentation = source.indentation(source.start(statement))
         return Reading(loop, start, end, indentation, tuple(edits))
 
 
-def _comments_on(source: Text, node: ast.stmt) -> list[str]:
-    """Comments that a removed lambda assignment carries."""
-    end = source.end(node)
-    tail = source.text[end : source.line_end(end)].strip()
-    return [tail] if tail.startswith("#") and isinstance(node, ast.Assign) and False else []
+def head_unpacking(code: Code, name: str, count: int) -> tuple[ast.stmt, list[str]] | None:
+    """`a, b = name` before anything else binds a or b or changes the name."""
+    bound: set[str] = set()
+    for statement in code.statements:
+        match statement:
+            case ast.Assign(targets=[ast.Tuple(elts=items)], value=ast.Name(id=value)) if (
+                value == name and len(items) == count
+            ):
+                names = [i.id for i in items if isinstance(i, ast.Name)]
+                if len(set(names)) == count and not set(names) & bound:
+                    return statement, names
+                return None
+        bound |= {*binds(statement), *reads(statement)}
+        if name in bound:
+            return None
+    return None
 
 
 def reads_in(code: Code, name: str) -> list[ast.stmt]:
     return [s for s in code.statements if name in reads(s)]
 
 
+def _whole_removal(source: Text, node: ast.stmt) -> Edit:
+    """Drops a definition with the blank lines behind it, where that leaves no gap."""
+    edit = removal(source, node)
+    before = source.text[: edit.start].rstrip(" \t")
+    end = edit.end
+    after_header = before.rstrip().endswith(":")
+    blank_before = before.endswith(("\n\n", "\r\n\r\n", "\r\r"))
+    while after_header or blank_before:
+        line_end = source.line_end(end)
+        if source.text[end:line_end].strip() or line_end >= len(source.text):
+            break
+        end = source.next_line(end)
+    return Edit(edit.start, end, edit.new)
+
+
 def _joined(code: Code, line: str) -> Code:
     return Code("\n".join(filter(None, [code.text, line])))
 
 
-def _forgotten(pattern: str, fresh: Fresh) -> str | None:
-    return None if pattern == "_" and "_" not in fresh.read else pattern
+def _segment(text: str, node: ast.expr) -> str:
+    """The source of a part of an expression, in parentheses when it spans lines."""
+    wrapped = Text(f"({text}\n)")
+    found = wrapped.segment(node)
+    return f"({found})" if "\n" in found else found
 
 
-def _numbers(node: ast.expr) -> list[ast.expr]:
-    """Literal numbers that are leaves of a start value."""
-    if isinstance(node, ast.Tuple | ast.List):
-        return [n for e in node.elts for n in _numbers(e)]
-    if isinstance(node, ast.Dict):
-        return [n for v in node.values for n in _numbers(v)]
-    try:
-        return [node] if is_number(ast.unparse(node)) else []
-    except SyntaxError:
-        return []
+def _bare_name(node: ast.expr | None) -> str | None:
+    return node.id if isinstance(node, ast.Name) else None
 
 
-def _array_name(name: str, statements: list[ast.stmt], context: FunctionContext) -> bool:
-    """Whether a variable of the body surely is one array."""
-    node = ast.Name(name, ast.Load())
-    if name in binds(statements):
-        return is_array_expression(node, statements, context)
-    for part in walk_all(context.node.body):
-        if isinstance(part, ast.BinOp):
-            for side in (part.left, part.right):
-                if isinstance(side, ast.Name) and side.id == name:
-                    return not isinstance(part.op, ast.Add | ast.Mult) or True
-    return False
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
+
+
+def _as_carry(kind: Kind) -> Kind:
+    """Numbers become arrays when they are carried."""
+    if kind == NUMBER:
+        return ARRAY
+    return of_items([_as_carry(k) for k in kind.items]) if kind.name == "tuple" else kind
 
 
 def _inside_function(text: str) -> str:
     return "def f():\n    " + text.replace("\n", "\n    ")
+
+
+def names_read(nodes: Iterable[ast.expr | None]) -> frozenset[str]:
+    """The names that expressions read."""
+    return frozenset(n for node in nodes if node is not None for n in reads(node))

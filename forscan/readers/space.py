@@ -6,7 +6,8 @@ import ast
 from dataclasses import dataclass, replace
 
 from forscan.analyse.arrays import Evidence, evidence
-from forscan.analyse.trip_count import Extent, add, extent, leading, literal_int, stable
+from forscan.analyse.traced_bounds import check_bounds
+from forscan.analyse.trip_count import Extent, add, extent, leading, literal_int
 from forscan.find.context import FunctionContext
 from forscan.model import Counter, Element, Refusal, Refused
 from forscan.syntax.code import one_line
@@ -54,7 +55,7 @@ class _Reader:
     def __init__(self, loop: ast.For, context: FunctionContext, jnp: str) -> None:
         self.loop = loop
         self.context = context
-        self.fresh: Fresh = context.module.fresh
+        self.fresh: Fresh = context.fresh
         self.jnp = jnp
 
     def text(self, node: ast.expr) -> str:
@@ -100,7 +101,9 @@ class _Reader:
             start, stop = texts[0], texts[1]
         if len(texts) > 2:
             step = texts[2]
-        self.check_bounds(arguments)
+        traced = check_bounds(arguments, self.loop, self.context, "`range`")
+        if traced is not None:
+            raise Refused(traced)
         reverse = step == "-1"
         if reverse:
             start, stop, step = add(stop, 1), add(start, 1), "1"
@@ -114,39 +117,6 @@ class _Reader:
         if counter.step == "1" and start is not None:
             return stop + -start
         return Extent(f"len(range({counter.range}))", 0)
-
-    def check_bounds(self, arguments: list[ast.expr]) -> None:
-        """Bounds that are tracers: the loop cannot run as it stands."""
-        function = self.context.node
-        traced = self.context.module.traced.traced_parameters(function)
-        bad = sorted(
-            {
-                n.id
-                for a in arguments
-                for n in ast.walk(a)
-                if isinstance(n, ast.Name) and n.id in traced and self.bare(n, a)
-            }
-        )
-        if bad:
-            names = ", ".join(f'"{b}"' for b in bad)
-            listed = names if len(bad) == 1 else f"({names})"
-            raise _no(
-                "FSC203",
-                arguments[0],
-                f"the trip count depends on {', '.join(bad)}, which is traced: under jit "
-                "`range` gets a tracer and raises, so the loop cannot run as it stands",
-                f"Mark it as static: `jax.jit(..., static_argnames={listed})`.",
-            )
-
-    def bare(self, name: ast.Name, expression: ast.expr) -> bool:
-        """Whether a name is used as a number itself, not for its shape or length."""
-        parents = self.context.module.functions.parents
-        node: ast.AST = name
-        while node is not expression:
-            node = parents[node]
-            if isinstance(node, ast.Attribute | ast.Subscript | ast.Call):
-                return False
-        return stable(name, self.context)
 
     def single(self, target: ast.expr) -> tuple[str, tuple[str, ...]]:
         if isinstance(target, ast.Name):

@@ -58,7 +58,7 @@ def _places(outcome: Outcome) -> list[tuple[int, int, str]]:
         return []
     found = []
     if all(r.line not in (None, start[0]) for r in outcome.reasons):
-        found.append((*start, "this loop"))
+        found.append((*start, ""))
     for reason in outcome.reasons:
         found.append((reason.line or start[0], reason.column or start[1], reason.message))
     return found

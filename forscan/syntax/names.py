@@ -244,15 +244,19 @@ def dotted(node: ast.expr) -> str | None:
 
 
 class Fresh:
-    """Gives names that nothing in the file uses.
+    """Gives names that nothing in a scope uses.
+
+    Args:
+      tree: the function (or module) that the names are for.
+      around: names of the scopes around it.
 
     Attributes:
-      taken: all identifiers of the file, and the names given so far.
-      read: the names that the file reads.
+      taken: all identifiers of the scope, those around it, and the names given so far.
+      read: the names that the scope reads.
     """
 
-    def __init__(self, tree: ast.AST) -> None:
-        self.taken = all_names(tree)
+    def __init__(self, tree: ast.AST, around: Iterable[str] = ()) -> None:
+        self.taken = all_names(tree) | set(around)
         self.read = {
             n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)
         }

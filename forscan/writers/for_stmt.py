@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ast
+
 from forscan.model import Carry, Element, Loop, Output, Spelling
 from forscan.syntax.code import expression, indent
 from forscan.syntax.names import Fresh, reads
+from forscan.syntax.source import Edit, Text, apply_edits
 from forscan.writers.common import may_forget
 
 
@@ -15,15 +18,16 @@ def write(loop: Loop, fresh: Fresh, spelling: Spelling) -> str:
     body = [*head, *filter(None, [loop.body.text])]
     body += [f"{name}.append({output.value})" for output, name in lists]
     body += _assign([(c.target, c.update) for c in loop.carries])
+    stacks, after = _stacks(loop, lists, spelling)
     lines = [
         *loop.before,
         *_assign([(c.target, c.init) for c in loop.carries if c.init != "None" or c.result]),
         *(f"{name} = []" for _, name in lists),
         header,
         indent("\n".join(body) or "pass", "    "),
-        *(_stack(output, name, loop, spelling) for output, name in lists),
+        *stacks,
         *_results(loop.carries),
-        *loop.after,
+        *after,
     ]
     return "\n".join(lines)
 
@@ -48,22 +52,29 @@ def _lists(loop: Loop, fresh: Fresh) -> list[tuple[Output, str]]:
 
 
 def _names(text: str) -> list[str]:
-    import ast
-
-    return [n.id for n in ast.walk(expression(text)) if isinstance(n, ast.Name)]
+    return [n.id for n in ast.walk(ast.parse(text.strip())) if isinstance(n, ast.Name)]
 
 
 def _assign(pairs: list[tuple[str, str]]) -> list[str]:
     """Assignments that happen at once: on one line where their order would matter."""
-    pairs = [(target, value) for target, value in pairs if target != value]
+    whole = [(target, value) for target, value in pairs if target != value]
+    pairs = [(_bare(target), value) for target, value in whole]
     written: set[str] = set()
     mixed = False
     for target, value in pairs:
         mixed = mixed or bool(written & set(_names(value)))
         written |= set(_names(target))
     if mixed:
-        return [f"{', '.join(t for t, _ in pairs)} = {', '.join(v for _, v in pairs)}"]
+        return [f"{', '.join(t for t, _ in whole)} = {', '.join(v for _, v in whole)}"]
     return [f"{target} = {value}" for target, value in pairs]
+
+
+def _bare(target: str) -> str:
+    """A pattern without the parentheses around it."""
+    node = expression(target)
+    is_pattern = isinstance(node, ast.Tuple) and len(node.elts) > 1
+    # `expression` sets parentheses of its own, at column 0.
+    return target[1:-1] if is_pattern and node.col_offset == 1 else target
 
 
 def _header(loop: Loop, fresh: Fresh, spelling: Spelling) -> tuple[str, list[str]]:
@@ -90,8 +101,6 @@ def _header(loop: Loop, fresh: Fresh, spelling: Spelling) -> tuple[str, list[str
 def _direction(source: str, loop: Loop) -> str:
     if not loop.reverse:
         return source
-    import ast
-
     atom = isinstance(expression(source), ast.Name | ast.Attribute | ast.Call | ast.Subscript)
     return f"{source}[::-1]" if atom else f"({source})[::-1]"
 
@@ -112,12 +121,43 @@ def _slice(element: Element, index: str, spelling: Spelling) -> str:
     return f"{spelling.jax}.tree.map(lambda leaf: leaf[{index}], {element.source})"
 
 
+def _stacks(
+    loop: Loop, lists: list[tuple[Output, str]], spelling: Spelling
+) -> tuple[list[str], list[str]]:
+    """The statements that stack the lists, and those behind them.
+
+    A stack that only the next statement reads stands in that statement.
+    """
+    lines, after = [], list(loop.after)
+    for output, name in lists:
+        stack = _stack(output, name, loop, spelling)
+        assert output.result is not None
+        if output.inline and after and _names(after[0]).count(output.result) == 1:
+            after[0] = _substituted(after[0], output.result, stack)
+        else:
+            lines.append(f"{output.result} = {stack}")
+    return lines, after
+
+
 def _stack(output: Output, name: str, loop: Loop, spelling: Spelling) -> str:
     ys = f"{name}[::-1]" if loop.reverse else name
     if output.is_array:
-        return f"{output.result} = {spelling.jnp}.stack({ys})"
+        return f"{spelling.jnp}.stack({ys})"
     jax, jnp = spelling.jax, spelling.jnp
-    return f"{output.result} = {jax}.tree.map(lambda *leaves: {jnp}.stack(leaves), *{ys})"
+    return f"{jax}.tree.map(lambda *leaves: {jnp}.stack(leaves), *{ys})"
+
+
+def _substituted(statement: str, name: str, value: str) -> str:
+    """The statement with an expression in place of a name."""
+    text = Text(statement)
+    return apply_edits(
+        statement,
+        [
+            Edit(text.start(node), text.end(node), value)
+            for node in ast.walk(ast.parse(statement))
+            if isinstance(node, ast.Name) and node.id == name
+        ],
+    )
 
 
 def _results(carries: tuple[Carry, ...]) -> list[str]:

@@ -32,8 +32,10 @@ def write(loop: Loop, fresh: Fresh, spelling: Spelling) -> str:
     values = packed([o.value for o in loop.outputs])
     body = "\n".join(filter(None, [head, loop.body.text, f"return {updates}, {values}"]))
     definition = f"def {name}({carry}, {xs}):\n{indent(body, '    ')}\n"
-    call = _call(loop, name, fresh, spelling)
-    return "\n".join([*loop.before, definition, call, *loop.after])
+    lines = [definition, _call(loop, name, fresh, spelling)]
+    if loop.guard is not None:
+        lines = [f"if {loop.guard}:", indent("\n".join(lines), "    ")]
+    return "\n".join([*loop.before, *lines, *loop.after])
 
 
 def _call(loop: Loop, name: str, fresh: Fresh, spelling: Spelling) -> str:

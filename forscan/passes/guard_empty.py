@@ -1,0 +1,52 @@
+"""A loop over nothing never looks at its arrays; the body of a scan is traced even then.
+
+Indexing an axis of length zero raises while tracing, so such a scan gets a condition.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from forscan.analyse.carry_types import CarryTypes
+from forscan.analyse.trip_count import leading
+from forscan.passes.draft import Draft
+from forscan.passes.index_to_carry import trip_count
+from forscan.syntax.names import walk_all
+
+
+def guard_empty(draft: Draft) -> Draft:
+    """Puts a condition on a scan whose body may index an axis of length zero."""
+    counter = draft.loop.counter
+    if draft.target != "scan" or counter is None or draft.trips is None or not draft.trips.base:
+        return draft
+    if draft.loop.outputs or not _is_risky(draft):
+        return draft  # stacking a list that stays empty raises as well
+    return draft.with_loop(guard=f"{trip_count(counter)} > 0")
+
+
+def _is_risky(draft: Draft) -> bool:
+    """Whether there is a subscript by something computed, along an axis that is as long as the loop."""
+    assert draft.trips is not None
+    for node in walk_all(draft.loop.body.statements):
+        if not isinstance(node, ast.Subscript):
+            continue
+        base = node.value
+        if isinstance(base, ast.Attribute) and base.attr == "at":
+            base = base.value
+        items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        for axis, item in enumerate(items):
+            if isinstance(item, ast.Slice | ast.Constant):
+                continue
+            if leading(_start(draft, base), draft.context, axis=axis).base == draft.trips.base:
+                return True
+    return False
+
+
+def _start(draft: Draft, base: ast.expr) -> ast.expr:
+    """What a carried array is made as: it keeps its shape."""
+    if isinstance(base, ast.Name) and base.id in draft.state.carried:
+        types = CarryTypes(
+            draft.statement, draft.state.carried, (), draft.state.targets, draft.context
+        )
+        return types.start(base.id) or base
+    return base

@@ -1,0 +1,131 @@
+"""Start values of a carry: what a `for` may begin with so that it computes the same.
+
+A scan makes arrays of its start. In a `for` a Python number would stay one until it
+meets an array, which is the same only under a trace and for plain arithmetic.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from forscan.analyse.kinds import kind_of
+from forscan.find.context import FunctionContext
+from forscan.find.sites import Site
+from forscan.readers.body import Body
+from forscan.readers.calls import is_number
+from forscan.syntax.code import one_line
+from forscan.syntax.names import walk_all
+from forscan.syntax.source import Edit, apply_edits
+
+_RISKY_OPERATORS = (ast.Pow, ast.LShift, ast.RShift, ast.FloorDiv, ast.Div, ast.Mod)
+_ARRAY_ONLY = {"shape", "dtype", "astype", "at", "ndim", "size", "reshape", "T", "sum"}
+
+
+class Starts:
+    """Start values for one call.
+
+    Args:
+      site: the call.
+      body: its body.
+    """
+
+    def __init__(self, site: Site, body: Body) -> None:
+        self.site = site
+        self.body = body
+        self.source = site.context.source
+        spelling = site.context.module.spelling(site.node)
+        self.jnp, self.jax = spelling.jnp, spelling.jax
+        self.traced = site.context.module.traced.reason(site.node) is not None
+
+    def text(self, node: ast.expr) -> str:
+        """Python for a start value."""
+        numbers = [n for n in _numbers(node) if not self.may_stay(n)]
+        if numbers:
+            start = self.source.start(node)
+            edits = [
+                Edit(
+                    self.source.start(n) - start,
+                    self.source.end(n) - start,
+                    f"{self.jnp}.asarray({self.source.segment(n)})",
+                )
+                for n in numbers
+            ]
+            return apply_edits(self.source.segment(node), edits)
+        text = one_line(self.source, node)
+        if self.body.mutates and not _is_new(node):
+            # The body changes what it is given; the caller's containers stay as they are.
+            return f"{self.jax}.tree.map(lambda leaf: leaf, {text})"
+        if not self.traced and isinstance(node, ast.Name):
+            kind = kind_of(node, self.site.context)
+            if not kind.is_array and not self.makes_arrays(node.id):
+                return f"{self.jax}.tree.map({self.jnp}.asarray, {text})"
+        return text
+
+    def makes_arrays(self, name: str) -> bool:
+        """Whether a parameter is annotated or used as an array in the body as well."""
+        return kind_of(ast.Name(name, ast.Load()), self.body.context).is_array
+
+    def may_stay(self, number: ast.expr) -> bool:
+        """Under a trace a Python number is a weakly typed constant, which is the same.
+
+        Powers and divisions of Python integers are not those of int32, and only arrays
+        have attributes.
+        """
+        value = ast.literal_eval(number)
+        if not self.traced or isinstance(value, bool):
+            return False
+        return _plain(self.body.nodes, self.body.context, depth=3)
+
+
+def _plain(nodes: list[ast.AST], context: FunctionContext, depth: int) -> bool:
+    """Whether code treats numbers and arrays alike, with all that it calls."""
+    for node in walk_all(nodes):
+        if isinstance(node, ast.BinOp | ast.AugAssign) and isinstance(node.op, _RISKY_OPERATORS):
+            if not _is_float(node):
+                return False
+        if isinstance(node, ast.Attribute) and node.attr in _ARRAY_ONLY:
+            return False
+        if isinstance(node, ast.Call) and not _plain_call(node, context, depth):
+            return False
+    return True
+
+
+def _is_float(node: ast.BinOp | ast.AugAssign) -> bool:
+    """A division by a float literal is a float division for integers too."""
+    right = node.right if isinstance(node, ast.BinOp) else node.value
+    return (
+        isinstance(node.op, ast.Div)
+        and isinstance(right, ast.Constant)
+        and isinstance(right.value, float)
+    )
+
+
+def _plain_call(node: ast.Call, context: FunctionContext, depth: int) -> bool:
+    path = context.resolve(node.func) or ""
+    if path.startswith("jax.") or path in ("len", "range", "zip", "enumerate", "dict", "tuple"):
+        return True
+    callee = next(iter(context.module.traced.candidates(node.func)), None)
+    if callee is None or depth == 0:
+        return False
+    if isinstance(callee, ast.Lambda):
+        return _plain([callee.body], context, depth - 1)
+    return _plain(list(callee.body), FunctionContext(context.module, callee), depth - 1)
+
+
+def _is_new(node: ast.expr) -> bool:
+    """Whether an expression makes all the containers in its value."""
+    match node:
+        case ast.Tuple(elts=items) | ast.List(elts=items):
+            return all(_is_new(i) for i in items)
+        case ast.Dict(values=values):
+            return all(_is_new(v) for v in values)
+    return isinstance(node, ast.Constant | ast.Call | ast.BinOp | ast.UnaryOp)
+
+
+def _numbers(node: ast.expr) -> list[ast.expr]:
+    """Literal numbers that are leaves of a start value."""
+    if isinstance(node, ast.Tuple | ast.List):
+        return [n for e in node.elts for n in _numbers(e)]
+    if isinstance(node, ast.Dict):
+        return [n for v in node.values for n in _numbers(v)]
+    return [node] if is_number(node) else []
