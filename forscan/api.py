@@ -20,7 +20,7 @@ from forscan.find.indirect import indirect_uses
 from forscan.find.sites import Site, find_sites
 from forscan.find.traced import Functions, Traced
 from forscan.model import Refusal, Refused
-from forscan.plan import FORMS, Plan, make_plan
+from forscan.plan import FORMS, NothingToDo, Plan, make_plan
 from forscan.selfcheck import fault
 from forscan.syntax.source import Edit, Source, SourceError, apply_edits
 from forscan.types import FileResult, Outcome, Selection, Span, Status
@@ -231,6 +231,9 @@ class _Conversion:
                 plan = make_plan(site, self.config)
             except Refused as refused:
                 self._refuse(pending, refused)
+                decided.append(pending)
+                continue
+            except NothingToDo:
                 decided.append(pending)
                 continue
             busy.add(piece)

@@ -106,6 +106,7 @@ class Loop:
       unroll: the hint given to the compiler, if any.
       before, after: statements around the loop in the function.
       name: what the body function is or should be called, if anything says so.
+      as_lambda: whether the body function is written as a lambda.
       guard: a condition without which the loop must not even be traced.
     """
 
@@ -120,6 +121,7 @@ class Loop:
     before: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
     name: str | None = None
+    as_lambda: bool = False
     guard: str | None = None
 
     def dump(self) -> str:

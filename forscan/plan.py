@@ -6,17 +6,19 @@ reader -> Loop -> passes -> writer -> plan
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from forscan.config import Config
 from forscan.find.sites import Site
 from forscan.format import fit
-from forscan.model import Loop, Reading, Refusal, Refused, Spelling
+from forscan.model import Loop, Reading, Spelling
 from forscan.passes.draft import Draft
-from forscan.passes.restyle import restyle
+from forscan.passes.parameters import to_carry, to_closure
 from forscan.passes.table import run_passes
 from forscan.readers import for_stmt, fori_loop, scan
+from forscan.restyle import restyle
 from forscan.syntax.code import indent
 from forscan.syntax.names import Fresh
 from forscan.syntax.source import Edit
@@ -31,7 +33,7 @@ _WRITERS: dict[str, Writer] = {
     "fori_loop": write_fori.write,
     "for": write_for.write,
 }
-_READERS: dict[str, Callable[[Site], Reading]] = {
+_READERS: dict[str, Callable[[Site, bool], Reading]] = {
     "scan": scan.read,
     "fori_loop": fori_loop.read,
 }
@@ -45,73 +47,76 @@ class Plan:
     assumptions: tuple[str, ...] = ()
 
 
+class NothingToDo(Exception):
+    """The loop is as it was asked for already."""
+
+
 def make_plan(site: Site, config: Config) -> Plan:
     """Decides on one loop.
 
     Raises:
       Refused: the loop stays as it is, for all these reasons.
+      NothingToDo: it has the form and the style that is wanted.
     """
     form = FORMS[config.to]
+    if site.form == form and config.params is None:
+        edits = restyle(site, config)
+        if not edits:
+            raise NothingToDo
+        return Plan(edits)
+    reading = _read(site, form, config)
     place = site.node.body[0] if isinstance(site.node, ast.For) else site.node
     spelling = site.context.module.spelling(place)
-    reading, writer_form = _read(site, form), form
-    loop = restyle(reading.loop, site, config)
-    text = _WRITERS[writer_form](loop, site.context.fresh, spelling)
-    if config.body == "lambda" and form == "scan":
-        text = _as_lambda(text)
+    text = _WRITERS[form](reading.loop, site.context.fresh, spelling)
     text = fit(text, config.line_length - len(reading.indentation))
     source = site.context.source
     new = indent(text, reading.indentation)
     if source.newline_near(reading.start) != "\n":
         new = new.replace("\n", source.newline_near(reading.start))
-    edits = [Edit(reading.start, reading.end, new), *reading.edits]
-    edits += _imports(site, text, reading, spelling)
-    return Plan(tuple(edits), reading.assumptions)
+    edits = (
+        Edit(reading.start, reading.end, new),
+        *reading.edits,
+        *_imports(site, text, reading, spelling),
+    )
+    return Plan(edits, reading.assumptions)
 
 
-def _read(site: Site, form: str) -> Reading:
-    """The loop as the target form can take it."""
+def _read(site: Site, form: str, config: Config) -> Reading:
+    """The loop as the target form can take it, in the style that is asked for."""
     source = site.context.source
     if isinstance(site.node, ast.For):
         draft = run_passes(for_stmt.read(site, form))
         start, end = for_stmt.region(site)
         indentation = source.indentation(source.start(site.node))
-        return Reading(draft.loop, start, end, indentation, draft.edits, draft.assumptions)
-    reading = _READERS[site.form](site)
-    if form == "for" or form == site.form:
-        return reading
-    draft = run_passes(Draft.of_reading(site, form, reading))
-    return replace(reading, loop=draft.loop)
+        reading = Reading(draft.loop, start, end, indentation, draft.edits, draft.assumptions)
+    else:
+        copied = config.params == "closure" and form == site.form
+        reading = _READERS[site.form](site, copied)
+        if form not in ("for", site.form):
+            draft = run_passes(Draft.of_reading(site, form, reading))
+            reading = replace(reading, loop=draft.loop)
+    loop = _styled(reading.loop, site, config)
+    if form == site.form and loop == reading.loop:
+        raise NothingToDo
+    return replace(reading, loop=loop)
 
 
-def _as_lambda(text: str) -> str:
-    """A scan whose body function only returns something, with a lambda for it."""
-    tree = ast.parse(text)
-    for node, call in zip(tree.body, tree.body[1:], strict=False):
-        if isinstance(node, ast.FunctionDef):
-            if len(node.body) != 1 or not isinstance(node.body[0], ast.Return):
-                break
-            value = node.body[0].value
-            assert value is not None
-            names = ", ".join(a.arg for a in node.args.args)
-            function = f"{node.name} = lambda {names}: {ast.unparse(value)}"
-            lines = text.split("\n")
-            assert node.end_lineno is not None
-            rest = lines[call.lineno - 1 :]
-            return "\n".join([*lines[: node.lineno - 1], function, *rest])
-    raise Refused(
-        Refusal(
-            "FSC304",
-            "the body has statements, and a lambda holds one expression only",
-            "Move the body into a function that the lambda calls, or use `--body def`.",
-        )
-    )
+def _styled(loop: Loop, site: Site, config: Config) -> Loop:
+    if config.to == "for":
+        return loop
+    if config.params == "closure":
+        loop = to_closure(loop)
+    elif config.params == "carry":
+        loop = to_carry(loop, site)
+    if config.unroll is not None:
+        loop = replace(loop, unroll=config.unroll)
+    return replace(loop, as_lambda=config.body == "lambda" and config.to == "scan")
 
 
 def _imports(site: Site, text: str, reading: Reading, spelling: Spelling) -> list[Edit]:
     """The imports that the new text needs and the file does not have."""
     whole = text + "".join(e.new for e in reading.edits)
-    needed = [line for name, line in spelling.imports if f"{name}." in whole]
+    needed = [line for name, line in spelling.imports if re.search(rf"(?<![\w.]){name}\.", whole)]
     if not needed:
         return []
     module = site.context.module

@@ -26,6 +26,9 @@ class Span:
     end_column: int
 
 
+_SPELLED = {"for": "`for`", "scan": "`lax.scan`", "fori_loop": "`lax.fori_loop`"}
+
+
 @dataclass(frozen=True)
 class Outcome:
     """What became of one loop; every loop that is found has exactly one.
@@ -53,14 +56,19 @@ class Outcome:
     def code(self) -> str:
         if self.reasons:
             return self.reasons[0].code
-        return "FSC102" if self.target == "for" else "FSC101"
+        if self.target == "for":
+            return "FSC102"
+        return "FSC101" if self.source == "for" else "FSC105"
 
     @property
     def message(self) -> str:
         if self.reasons:
             return "; ".join(dict.fromkeys(r.message for r in self.reasons))
-        done = "became" if self.status is Status.CONVERTED else "can become"
-        return f"this {self.source} loop {done} a {self.target} loop"
+        source, target = _SPELLED[self.source], _SPELLED[self.target]
+        converted = self.status is Status.CONVERTED
+        if source == target:
+            return f"this {source} {'was' if converted else 'can be'} written anew"
+        return f"this {source} {'became' if converted else 'can become'} {target}"
 
     @property
     def help(self) -> str:

@@ -77,6 +77,15 @@ REGISTRY: dict[str, Entry] = _entries(
         "Nothing to do.",
     ),
     Entry(
+        "FSC105",
+        "other-style",
+        "a `lax` loop that can be written as another, or in another style",
+        "The loop was a `lax` loop before: it gets the other form, an unroll hint, a def or a "
+        "lambda as its body, or its parameters by closure or through the carry.",
+        "s, _ = lax.scan(lambda c, x: (c + x, None), 0.0, xs)",
+        "Run `forscan convert` with --unroll, --body or --params.",
+    ),
+    Entry(
         "FSC201",
         "unsupported-iterable",
         "an iterable that has no counterpart in a scan",

@@ -16,7 +16,7 @@ from forscan.find.sites import Site
 from forscan.find.traced import Function
 from forscan.readers.rename import renamed
 from forscan.syntax.code import Code, expression, one_line, suite
-from forscan.syntax.names import binds, parameters, walk_all, walk_scope
+from forscan.syntax.names import binds, free_names, parameters, walk_all, walk_scope
 from forscan.syntax.source import Text
 
 _MUTATING = {"append", "extend", "pop", "update", "insert", "clear", "remove", "setdefault"}
@@ -86,30 +86,36 @@ class Body:
         return returned_kind(self.function, arguments, self.context)
 
 
-def read_body(site: Site, function: ast.expr, wishes: tuple[str, str]) -> Body:
+def read_body(
+    site: Site, function: ast.expr, wishes: tuple[str, str], copied: bool = False
+) -> Body:
     """The body of a loop.
 
     Args:
       site: the call of the loop.
       function: the expression of its body.
       wishes: names for the parameters, where the source of the body does not give them.
+      copied: whether a function of the module is read as if it stood here.
     """
-    return _inlined(site, function) or called_body(site, function, wishes)
+    return _inlined(site, function, copied) or called_body(site, function, wishes)
 
 
-def _inlined(site: Site, function: ast.expr) -> Body | None:
+def _inlined(site: Site, function: ast.expr, copied: bool) -> Body | None:
     """The body, if it is short, plain, and nobody else's."""
     if isinstance(function, ast.Lambda):
         return _of_lambda(site, function, None)
     if not isinstance(function, ast.Name):
         return None
-    definition = _own_definition(site, function)
+    definition = own_definition(site, function)
     if isinstance(definition, ast.Assign):
         assert isinstance(definition.value, ast.Lambda)
         return _of_lambda(site, definition.value, definition)
+    source = site.context.source
+    gone: ast.stmt | None = definition
+    if definition is None and copied:
+        definition = _module_function(site, function)
     if definition is None or not _is_plain(definition):
         return None
-    source = site.context.source
     whole = suite(source, definition.body, _colon_line(source, definition))
     header = source.text[source.start(definition) : source.start(definition.body[0])]
     if "#" in header.split("\n")[0]:
@@ -122,7 +128,7 @@ def _inlined(site: Site, function: ast.expr) -> Body | None:
     code = Code(whole.text[: whole.line_start(whole.start(last))].rstrip("\n"))
     first, second = parameters(definition)
     context = FunctionContext(site.context.module, definition)
-    return Body(code, (first, second), returned, definition, definition, context)
+    return Body(code, (first, second), returned, definition, gone, context)
 
 
 def _of_lambda(site: Site, function: ast.Lambda, definition: ast.stmt | None) -> Body | None:
@@ -139,7 +145,7 @@ def _of_lambda(site: Site, function: ast.Lambda, definition: ast.stmt | None) ->
     return Body(Code(""), (first, second), returned, function, definition, site.context)
 
 
-def _own_definition(site: Site, function: ast.Name) -> ast.FunctionDef | ast.Assign | None:
+def own_definition(site: Site, function: ast.Name) -> ast.FunctionDef | ast.Assign | None:
     """The local definition of the body, if this call is its only use."""
     context = site.context
     if isinstance(context.node, ast.Module):
@@ -160,6 +166,21 @@ def _own_definition(site: Site, function: ast.Name) -> ast.FunctionDef | ast.Ass
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Lambda()) if name == function.id:
                 return statement
     return None
+
+
+def _module_function(site: Site, function: ast.Name) -> ast.FunctionDef | None:
+    """A function at the top of the module whose names mean the same at the call."""
+    found = next(
+        (
+            s
+            for s in site.context.module.tree.body
+            if isinstance(s, ast.FunctionDef) and s.name == function.id
+        ),
+        None,
+    )
+    if found is None or set(free_names(found)) & site.context.locals:
+        return None
+    return found
 
 
 def _is_plain(node: ast.FunctionDef) -> bool:

@@ -18,8 +18,12 @@ from forscan.syntax.names import parameters
 _PARAMETERS = ("lower", "upper", "body_fun", "init_val", "unroll")
 
 
-def read(site: Site) -> Reading:
+def read(site: Site, copied: bool = False) -> Reading:
     """The loop of a fori_loop.
+
+    Args:
+      site: the call.
+      copied: whether the body of a module function is read as if it stood here.
 
     Raises:
       Refused: a place, a call form or bounds that cannot be read.
@@ -37,6 +41,7 @@ def read(site: Site) -> Reading:
         has_outputs=False,
         sources=names_read([given["lower"], given["upper"]]),
         other=NUMBER,
+        copied=copied,
     )
     lax = LaxLoop.read(site, call)
     _check_index(lax)

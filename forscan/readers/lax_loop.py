@@ -34,6 +34,7 @@ class Call:
       has_outputs: whether the body returns a pair.
       sources: names that are read when the loop begins.
       other: the kind of what the other parameter gets.
+      copied: whether the body of a module function is read as if it stood here.
     """
 
     function: ast.expr
@@ -44,6 +45,7 @@ class Call:
     has_outputs: bool
     sources: frozenset[str]
     other: Kind
+    copied: bool = False
 
 
 @dataclass
@@ -69,7 +71,7 @@ class LaxLoop:
     @classmethod
     def read(cls, site: Site, call: Call) -> LaxLoop:
         try:
-            loop = cls(site, call, read_body(site, call.function, call.wishes))
+            loop = cls(site, call, read_body(site, call.function, call.wishes, call.copied))
             loop._take_apart()
         except CannotRename:
             loop = cls(site, call, called_body(site, call.function, call.wishes))
@@ -323,6 +325,7 @@ class LaxLoop:
             outputs=tuple(self.outputs),
             before=(*leading, *self.before),
             after=tuple(self.after),
+            name=_name_of(self.body.definition),
         )
         indentation = source.indentation(source.start(statement))
         return Reading(loop, start, end, indentation, tuple(edits))
@@ -348,6 +351,15 @@ def head_unpacking(code: Code, name: str, count: int) -> tuple[ast.stmt, list[st
 
 def reads_in(code: Code, name: str) -> list[ast.stmt]:
     return [s for s in code.statements if name in reads(s)]
+
+
+def _name_of(definition: ast.stmt | None) -> str | None:
+    """What a body function that goes was called."""
+    if isinstance(definition, ast.FunctionDef):
+        return definition.name
+    if isinstance(definition, ast.Assign) and isinstance(definition.targets[0], ast.Name):
+        return definition.targets[0].id
+    return None
 
 
 def _whole_removal(source: Text, node: ast.stmt) -> Edit:

@@ -21,19 +21,24 @@ from forscan.syntax.names import parameters, reads, walk_all
 _PARAMETERS = ("f", "init", "xs", "length", "reverse", "unroll", "_split_transpose")
 
 
-def read(site: Site) -> Reading:
+def read(site: Site, copied: bool = False) -> Reading:
     """The loop of a scan.
+
+    Args:
+      site: the call.
+      copied: whether the body of a module function is read as if it stood here.
 
     Raises:
       Refused: a place, a call form or a trip count that cannot be read.
     """
     given = arguments(site, _PARAMETERS, 2)
     check_place(site)
-    return _Scan(site, given).read()
+    return _Scan(site, given, copied).read()
 
 
 class _Scan:
-    def __init__(self, site: Site, given: dict[str, ast.expr]) -> None:
+    def __init__(self, site: Site, given: dict[str, ast.expr], copied: bool) -> None:
+        self.copied = copied
         self.site = site
         self.context = site.context
         self.given = given
@@ -79,6 +84,7 @@ class _Scan:
                 has_outputs=True,
                 sources=names_read([self.xs, self.length]),
                 other=self.slice_kind(),
+                copied=self.copied,
             ),
         )
         if lax.outputs and self.may_be_empty():

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+from forscan.model import Refusal
 from forscan.syntax.names import Fresh
+
+NO_LAMBDA = Refusal(
+    "FSC304",
+    "the body has statements, and a lambda holds one expression only",
+    "Move the body into a function that the lambda calls, or use `--body def`.",
+)
 
 
 def packed(items: list[str]) -> str:

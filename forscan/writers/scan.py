@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
+
 from forscan.model import Loop, Refusal, Refused, Spelling
-from forscan.syntax.code import indent
+from forscan.syntax.code import Code, expression, indent, one_line
 from forscan.syntax.names import Fresh
-from forscan.writers.common import may_forget, packed, parameter
+from forscan.writers.common import NO_LAMBDA, may_forget, packed, parameter
 
 
 def write(loop: Loop, fresh: Fresh, spelling: Spelling) -> str:
@@ -27,15 +29,46 @@ def write(loop: Loop, fresh: Fresh, spelling: Spelling) -> str:
     xs, take_xs = parameter([e.target for e in loop.elements], fresh, "x", "inputs")
     if carry == xs == "_":
         xs = "__"
-    head = "\n".join([*take_carry, *take_xs])
-    updates = packed([c.update for c in loop.carries])
-    values = packed([o.value for o in loop.outputs])
-    body = "\n".join(filter(None, [head, loop.body.text, f"return {updates}, {values}"]))
-    definition = f"def {name}({carry}, {xs}):\n{indent(body, '    ')}\n"
+    statements, returned = _returned(loop)
+    if loop.as_lambda:
+        if take_carry or take_xs or statements:
+            raise Refused(NO_LAMBDA)
+        definition = f"{name} = lambda {carry}, {xs}: {returned}"
+    else:
+        body = "\n".join([*take_carry, *take_xs, *statements, f"return {_bare(returned)}"])
+        definition = f"def {name}({carry}, {xs}):\n{indent(body, '    ')}\n"
     lines = [definition, _call(loop, name, fresh, spelling)]
     if loop.guard is not None:
         lines = [f"if {loop.guard}:", indent("\n".join(lines), "    ")]
     return "\n".join([*loop.before, *lines, *loop.after])
+
+
+def _returned(loop: Loop) -> tuple[list[str], str]:
+    """The statements of the body function, and the pair that it returns.
+
+    Where the last statement takes a pair apart only to return it, it is returned at once.
+    """
+    updates = packed([c.update for c in loop.carries])
+    values = packed([o.value for o in loop.outputs])
+    statements = [loop.body.text.strip("\n")] if loop.body.text.strip() else []
+    match loop.body.statements[-1:]:
+        case [ast.Assign(targets=[ast.Tuple(elts=[ast.Name(id=first), ast.Name(id=second)])])]:
+            last = loop.body.statements[-1]
+            assert isinstance(last, ast.Assign)
+            if (first, second) == (updates, values) and _stands_alone(loop.body, last):
+                rest = loop.body.edited([loop.body.remove(last)]).text.strip("\n")
+                return [rest] if rest.strip() else [], one_line(loop.body, last.value)
+    return statements, f"({updates}, {values})"
+
+
+def _stands_alone(code: Code, statement: ast.stmt) -> bool:
+    """Whether no comment would be lost with the statement's line."""
+    line = code.text[code.end(statement) : code.line_end(code.end(statement))]
+    return "#" not in line and code.text[code.line_end(code.end(statement)) :].strip() == ""
+
+
+def _bare(pair: str) -> str:
+    return pair[1:-1] if expression(pair).col_offset == 1 and pair.startswith("(") else pair
 
 
 def _call(loop: Loop, name: str, fresh: Fresh, spelling: Spelling) -> str:

@@ -1,0 +1,68 @@
+"""The examples: every pair reads as intended, and both sides compute the same.
+
+A fixture `loops/<topic>/<case>.py` has a CALL, and beside it what it becomes:
+`<case>.to_scan.py`, `<case>.to_fori.py`, `<case>.to_for.py`. A fixture
+`refuse/<code>_<case>.py` stays as it is, for the reason that its name says.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from forscan.api import convert_bytes
+from forscan.config import Config
+from forscan.types import Status
+from tests.conftest import FIXTURES
+from tests.running import assert_same, assert_same_gradient, call, load
+
+PAIRS = sorted(FIXTURES.glob("loops/*/*.to_*.py"))
+REFUSED = sorted(FIXTURES.glob("refuse/*.py"))
+
+
+def original(pair: Path) -> tuple[Path, str]:
+    """The file that a pair belongs to, and the form that it was converted to."""
+    case, _, form = pair.stem.rpartition(".to_")
+    return pair.with_name(f"{case}.py"), form
+
+
+def ids(path: Path) -> str:
+    return f"{path.parent.name}/{path.stem}"
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=ids)
+def test_converts_as_written(pair: Path) -> None:
+    path, form = original(pair)
+    result = convert_bytes(path.read_bytes(), path, Config(to=form))
+    assert result.after.decode() == pair.read_text()
+    again = convert_bytes(result.after, path, Config(to=form))
+    assert again.after == result.after
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=ids)
+def test_computes_the_same(pair: Path) -> None:
+    path, _ = original(pair)
+    old, new = load(path.read_bytes(), path), load(pair.read_bytes(), path)
+    assert_same(call(old, old.CALL), call(new, new.CALL))
+    assert_same_gradient(old, new, old.CALL)
+
+
+@pytest.mark.parametrize("path", REFUSED, ids=ids)
+def test_refuses_with_the_code(path: Path) -> None:
+    code = path.stem.partition("_")[0]
+    module = load(path.read_bytes(), path)
+    result = convert_bytes(path.read_bytes(), path, Config(to=getattr(module, "TO", "scan")))
+    assert result.after == path.read_bytes()
+    refused = [o for o in result.outcomes if o.status is Status.REFUSED]
+    codes = {r.code for o in refused for r in o.reasons}
+    assert code in codes
+    assert all(r.message and r.help for o in refused for r in o.reasons)
+
+
+@pytest.mark.parametrize("path", REFUSED, ids=ids)
+def test_what_is_refused_runs(path: Path) -> None:
+    """A refusal is about programs that work."""
+    module = load(path.read_bytes(), path)
+    if hasattr(module, "CALL"):
+        call(module, module.CALL)
