@@ -156,7 +156,7 @@ def _convert_stdin(options: Options, after: Any) -> int:
     result = after(convert_bytes(content, path, config))
     dry = options["diff"] or options["check"]
     if options["diff"]:
-        click.echo(text.diff(result)) if result.changed else None
+        click.echo(text.diff(result.path, result.before, result.after)) if result.changed else None
     elif not dry:
         # On an error the input comes back, so that an editor's filter loses nothing.
         sys.stdout.buffer.write(result.after)
@@ -195,7 +195,7 @@ def _show(results: list[FileResult], options: Options, verb: str) -> None:
     else:
         for result in results:
             if options.get("diff") and result.changed:
-                click.echo(text.diff(result))
+                click.echo(text.diff(result.path, result.before, result.after))
             for outcome in result.outcomes:
                 if outcome.status is Status.SKIPPED and len(results) > 1:
                     continue

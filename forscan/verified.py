@@ -74,6 +74,7 @@ def _taken_back(result: FileResult, found: Verification) -> FileResult:
 
 def verify_command(options: Options) -> int:
     """`forscan verify`: shows verdicts and costs, writes nothing."""
+    from forscan.report.text import diff
     from forscan.verify import VerifyUnavailable, verify_sources
     from forscan.verify.text import format_verification
 
@@ -99,6 +100,8 @@ def verify_command(options: Options) -> int:
     if options["output_format"] == "json":
         click.echo(json.dumps([v.as_json() for v in found], indent=2))
     else:
+        if len(options["targets"]) == 1:
+            click.echo(diff(path, before, after))
         for verification in found:
             click.echo(format_verification(verification))
     return 0 if all(v.status == "equal" for v in found) else 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections import Counter
+from pathlib import Path
 
 import click
 
@@ -64,12 +65,11 @@ def _places(outcome: Outcome) -> list[tuple[int, int, str]]:
     return found
 
 
-def diff(result: FileResult) -> str:
+def diff(path: Path, before: bytes, after: bytes) -> str:
     """A unified diff of what changed in a file."""
-    before = result.before.decode(errors="replace").splitlines(keepends=True)
-    after = result.after.decode(errors="replace").splitlines(keepends=True)
+    old, new = (v.decode(errors="replace").splitlines(keepends=True) for v in (before, after))
     lines = []
-    for line in difflib.unified_diff(before, after, str(result.path), str(result.path)):
+    for line in difflib.unified_diff(old, new, str(path), str(path)):
         line = line.rstrip("\r\n")
         colour = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1])
         bold = line.startswith(("+++", "---"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from forscan.verify.result import Cost, Verification
+from forscan.verify.result import Cost, Verification, preparation
 
 
 def format_verification(found: Verification) -> str:
@@ -94,11 +94,10 @@ def _ratio(
 def _break_even(found: Verification) -> str:
     assert found.before is not None and found.after is not None
     calls = found.break_even_calls
+    before, after = preparation(found.before), preparation(found.after)
+    if before is None or after is None:
+        return "  the costs are not complete"
+    cheaper, dearer = ("after", "before") if after <= before else ("before", "after")
     if calls is None:
-        return "  neither a dearer compile nor a dearer run has to be paid back"
-    dearer = "before" if _total(found.before) > _total(found.after) else "after"
-    return f"  the dearer compile ({dearer}) has paid back after {calls:,.0f} calls"
-
-
-def _total(cost: Cost) -> float:
-    return sum(v or 0.0 for v in (cost.trace_s, cost.lower_s, cost.compile_s))
+        return f"  {cheaper} is cheaper to prepare and no slower to run: it wins from the first call"
+    return f"  {dearer} is dearer to prepare and faster to run: it wins from {calls:,.0f} calls on"
