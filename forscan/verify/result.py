@@ -30,7 +30,8 @@ class Verification:
 
     Attributes:
       status: `equal`, `different` or `unknown`.
-      evidence: `measured`, or None where nothing was compared.
+      evidence: `proved` (both compile to one program), `measured`, or None where nothing
+        was compared.
       reason: the first difference, or why nothing could be said; notes when equal.
       max_ulp: the largest difference in units in the last place of the output's scale.
       gradient: `equal`, `different`, `none` (nothing to differentiate) or `unknown`.

@@ -18,7 +18,9 @@ def _verdict(found: Verification) -> str:
     if found.status != "equal":
         return f"{found.status}: {found.call}: {found.reason}"
     parts = [f"equal ({found.evidence}): {found.call}"]
-    if found.max_ulp is not None:
+    if found.evidence == "proved":
+        parts.append("both compile to the same program")
+    elif found.max_ulp is not None:
         parts.append(f"outputs within {found.max_ulp:.3g} ULP")
     parts.append(
         {"none": "no gradient to compare"}.get(found.gradient, f"gradient {found.gradient}")
@@ -99,5 +101,7 @@ def _break_even(found: Verification) -> str:
         return "  the costs are not complete"
     cheaper, dearer = ("after", "before") if after <= before else ("before", "after")
     if calls is None:
-        return f"  {cheaper} is cheaper to prepare and no slower to run: it wins from the first call"
+        return (
+            f"  {cheaper} is cheaper to prepare and no slower to run: it wins from the first call"
+        )
     return f"  {dearer} is dearer to prepare and faster to run: it wins from {calls:,.0f} calls on"
