@@ -14,18 +14,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from forscan.config import Config
-from forscan.find.context import ModuleContext
-from forscan.find.imports import Imports
+from forscan.find.context import parse_module
 from forscan.find.indirect import indirect_uses
 from forscan.find.sites import Site, find_sites
-from forscan.find.traced import Functions, Traced
 from forscan.model import Refusal, Refused
 from forscan.plan import FORMS, NothingToDo, Plan, make_plan
 from forscan.selfcheck import fault
 from forscan.syntax.source import Edit, Source, SourceError, apply_edits
 from forscan.types import FileResult, Outcome, Selection, Span, Status
 
-_MARK = re.compile(r"#\s*forscan:\s*traced\b")
 _SKIP_FILE = re.compile(rb"#\s*forscan:\s*skip-file\b")
 _IGNORE = re.compile(r"#\s*(?:forscan:\s*ignore(?:\[([\w\s,]*)\])?|noqa:\s*(FSC[\w\s,]*))")
 
@@ -73,22 +70,6 @@ def may_hold_loops(content: bytes, config: Config) -> bool:
     ) or (config.everything and b"for" in content)
 
 
-def parse_module(source: Source, config: Config) -> ModuleContext:
-    """The module with its functions, imports and traced functions."""
-    tree = source.parse()
-    functions = Functions(tree)
-    imports = Imports(tree)
-    marked = frozenset(source.position(m.start())[0] for m in _MARK.finditer(source.text))
-    traced = Traced(
-        functions,
-        imports,
-        named=config.traced,
-        marked_lines=marked,
-        everything=config.everything,
-    )
-    return ModuleContext(source, tree, functions, imports, traced)
-
-
 @dataclass
 class _Pending:
     """A loop of the file as it was, and where it is now."""
@@ -108,7 +89,7 @@ class _Conversion:
         self.done: list[Outcome] = []
 
     def run(self, content: bytes) -> FileResult:
-        module = parse_module(self.source, self.config)
+        module = parse_module(self.source, self.config.traced, self.config.everything)
         for site in find_sites(module, self.forms()):
             self._open(site)
         self.done += indirect_uses(module, str(self.path), self.config, self.selection)
@@ -218,7 +199,7 @@ class _Conversion:
 
     def _round(self) -> bool:
         """Decides some loops; False when none of the pending ones is found any more."""
-        module = parse_module(self.source, self.config)
+        module = parse_module(self.source, self.config.traced, self.config.everything)
         sites = {s.start: s for s in find_sites(module, self.forms())}
         edits: list[Edit] = []
         busy: set[int] = set()

@@ -11,17 +11,21 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from forscan.config import Config
-from forscan.find.sites import Site
+from forscan.find.context import parse_module
+from forscan.find.sites import Site, find_sites
 from forscan.format import fit
-from forscan.model import Loop, Reading, Spelling
+from forscan.model import Loop, Reading, Refusal, Refused, Spelling
 from forscan.passes.draft import Draft
 from forscan.passes.parameters import to_carry, to_closure
 from forscan.passes.table import run_passes
 from forscan.readers import for_stmt, fori_loop, scan
+from forscan.reshape.compose import compose
+from forscan.reshape.site import LoopText
+from forscan.reshape.table import STRATEGIES
 from forscan.restyle import restyle
 from forscan.syntax.code import indent
 from forscan.syntax.names import Fresh
-from forscan.syntax.source import Edit
+from forscan.syntax.source import Edit, Source, apply_edits
 from forscan.writers import for_stmt as write_for
 from forscan.writers import fori_loop as write_fori
 from forscan.writers import scan as write_scan
@@ -51,8 +55,13 @@ class NothingToDo(Exception):
     """The loop is as it was asked for already."""
 
 
-def make_plan(site: Site, config: Config) -> Plan:
+def make_plan(site: Site, config: Config, depth: int = 2) -> Plan:
     """Decides on one loop.
+
+    Args:
+      site: the loop.
+      config: the form and style that are wanted.
+      depth: how often the loop may be written as another `for` first.
 
     Raises:
       Refused: the loop stays as it is, for all these reasons.
@@ -64,6 +73,17 @@ def make_plan(site: Site, config: Config) -> Plan:
         if not edits:
             raise NothingToDo
         return Plan(edits)
+    try:
+        return _plan(site, form, config)
+    except Refused as refused:
+        plan = _reshaped(site, config, refused.reasons, depth) if depth else None
+        if plan is None:
+            raise
+        return plan
+
+
+def _plan(site: Site, form: str, config: Config) -> Plan:
+    """The plan for a loop as it stands."""
     reading = _read(site, form, config)
     place = site.node.body[0] if isinstance(site.node, ast.For) else site.node
     spelling = site.context.module.spelling(place)
@@ -71,6 +91,8 @@ def make_plan(site: Site, config: Config) -> Plan:
     text = fit(text, config.line_length - len(reading.indentation))
     source = site.context.source
     new = indent(text, reading.indentation)
+    if text.startswith("def ") and _follows_statement(source, reading.start):
+        new = f"\n{new}"
     if source.newline_near(reading.start) != "\n":
         new = new.replace("\n", source.newline_near(reading.start))
     edits = (
@@ -79,6 +101,34 @@ def make_plan(site: Site, config: Config) -> Plan:
         *_imports(site, text, reading, spelling),
     )
     return Plan(edits, reading.assumptions)
+
+
+def _follows_statement(source: Source, start: int) -> bool:
+    """Whether the line above is a statement, which a definition keeps apart from."""
+    above = source.text[:start].rstrip("\r\n")
+    line = above[max(above.rfind("\n"), above.rfind("\r")) + 1 :].strip()
+    gap = source.text[len(above) : start].replace("\r\n", "\n")
+    return len(gap) == 1 and not line.endswith(":") and not line.startswith("#")
+
+
+def _reshaped(site: Site, config: Config, reasons: list[Refusal], depth: int) -> Plan | None:
+    """The plan for the loop written as another `for`, where that removes the reasons."""
+    if not isinstance(site.node, ast.For):
+        return None
+    for strategy in STRATEGIES:
+        reshaped = strategy(LoopText(site), reasons)
+        if reshaped is None:
+            continue
+        text = apply_edits(site.context.source.text, [reshaped.edit])
+        source = replace(site.context.source, text=text)
+        module = parse_module(source, config.traced, config.everything)
+        again = next(s for s in find_sites(module, ("for",)) if s.start == reshaped.start)
+        try:
+            plan = make_plan(again, config, depth - 1)
+        except Refused:
+            continue
+        return Plan(tuple(compose(reshaped.edit, plan.edits)), plan.assumptions)
+    return None
 
 
 def _read(site: Site, form: str, config: Config) -> Reading:

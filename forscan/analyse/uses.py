@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
 
+from forscan.analyse.trip_count import definition
 from forscan.find.context import FunctionContext
 from forscan.find.traced import Function
 from forscan.syntax.names import parameters, target_names, walk_all
@@ -190,6 +191,7 @@ _STATIC_KEYWORDS = {
 }
 _STATIC_ATTRIBUTES = {"shape", "ndim", "dtype", "size", "weak_type", "aval", "sharding"}
 _LARGE = 10_000
+_NUMBER_BUILTINS = {"abs", "min", "max", "int", "float", "round", "range", "len", "bool"}
 
 
 class Uses:
@@ -272,6 +274,9 @@ class Uses:
 
     def classify(self, node: ast.Name, integer: bool) -> Use:
         """The kind of one read, found by walking up the expression around it."""
+        condition = self._condition(node) if integer else None
+        if condition is not None:
+            return Use(node, Kind.HAZARD, "a condition", value=condition)
         hazard = ""
         value: ast.expr = node
         python_only = integer
@@ -368,6 +373,27 @@ class Uses:
                     kind = Kind.ARITHMETIC if integer else Kind.PURE
                     return Use(node, _worst(kind, hazard), hazard or "a number", value=value)
             child, parent = parent, self.parents.get(parent)
+
+    def _condition(self, node: ast.Name) -> ast.expr | None:
+        """The largest expression around a test that is a Python number for each index.
+
+        `2.0 if 0 < i < 3 else 0.5`, or the predicate of a `lax.cond` that is more than one
+        comparison.
+        """
+        found: ast.expr | None = None
+        child: ast.AST = node
+        parent = self.parents.get(node)
+        while isinstance(parent, ast.expr):
+            if isinstance(parent, ast.IfExp) and (found is not None or parent.test is child):
+                if is_python_number(parent, node.id, self.context):
+                    found = parent
+            elif isinstance(parent, ast.Call) and parent.args and parent.args[0] is child:
+                assert isinstance(child, ast.expr)
+                if self.context.resolve(parent.func) == "jax.lax.cond" and _is_compound(child):
+                    if is_python_number(child, node.id, self.context):
+                        return child
+            child, parent = parent, self.parents.get(parent)
+        return found
 
     def _branch(self, node: ast.expr) -> str | None:
         """What Python branch a comparison decides, if it does."""
@@ -534,8 +560,6 @@ class Uses:
     def _inside(
         self, node: ast.Name, callee: Function | ast.Lambda, name: str, shown: str
     ) -> Use | None:
-        from forscan.find.context import FunctionContext
-
         body = [callee.body] if isinstance(callee, ast.Lambda) else callee.body
         context = self.context
         if not isinstance(callee, ast.Lambda):
@@ -551,6 +575,52 @@ class Uses:
         if any(u.kind is Kind.ARITHMETIC for u in uses):
             return Use(node, Kind.ARITHMETIC, f"a number in {shown}")
         return Use(node, Kind.PURE, f"an index in {shown}")
+
+
+def _is_compound(test: ast.expr) -> bool:
+    """Whether a test is more than a tracer can answer."""
+    plain = isinstance(test, ast.Compare) and len(test.ops) == 1
+    chained = any(
+        isinstance(n, ast.BoolOp | ast.IfExp)
+        or (isinstance(n, ast.UnaryOp) and isinstance(n.op, ast.Not))
+        or (
+            isinstance(n, ast.Compare)
+            and (len(n.ops) > 1 or isinstance(n.ops[0], ast.In | ast.NotIn))
+        )
+        for n in ast.walk(test)
+    )
+    return chained or not plain
+
+
+def is_python_number(node: ast.expr, index: str, context: FunctionContext) -> bool:
+    """Whether an expression is a number of Python, given that the index is one."""
+    for part in ast.walk(node):
+        if isinstance(part, ast.Call):
+            path = context.resolve(part.func) or ""
+            if not path.startswith(("math.", "numpy.")) and path not in _NUMBER_BUILTINS:
+                return False
+        elif isinstance(part, ast.Subscript | ast.Starred | ast.Lambda | ast.Await):
+            return False
+        elif isinstance(part, ast.Name) and part.id != index:
+            imported = context.module.imports.imported(part.id) or part.id in _NUMBER_BUILTINS
+            if not imported and not _is_known_number(part.id, context):
+                return False
+    return True
+
+
+def _is_known_number(name: str, context: FunctionContext) -> bool:
+    value = definition(name, context)
+    if value is None:
+        return False
+    if isinstance(value, ast.Subscript) and isinstance(value.value, ast.Attribute):
+        return value.value.attr == "shape"
+    if isinstance(value, ast.Call) and isinstance(value.func, ast.Name):
+        return value.func.id == "len"
+    return all(
+        isinstance(n, ast.Constant) and isinstance(n.value, int | float)
+        for n in ast.walk(value)
+        if not isinstance(n, ast.operator | ast.unaryop | ast.BinOp | ast.UnaryOp)
+    )
 
 
 def _as_list(body: object) -> list[object]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -170,3 +171,23 @@ class FunctionContext:
 
     def parent(self, node: ast.AST) -> ast.AST:
         return self.module.functions.parents[node]
+
+
+_MARK = re.compile(r"#\s*forscan:\s*traced\b")
+
+
+def parse_module(source: Source, named: Iterable[str], everything: bool) -> ModuleContext:
+    """The module with its functions, imports and traced functions.
+
+    Args:
+      source: the file.
+      named: patterns of functions that are traced.
+      everything: whether all functions are.
+    """
+    tree = source.parse()
+    functions, imports = Functions(tree), Imports(tree)
+    marked = frozenset(source.position(m.start())[0] for m in _MARK.finditer(source.text))
+    traced = Traced(
+        functions, imports, named=tuple(named), marked_lines=marked, everything=everything
+    )
+    return ModuleContext(source, tree, functions, imports, traced)

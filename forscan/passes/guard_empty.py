@@ -11,7 +11,7 @@ from forscan.analyse.carry_types import CarryTypes
 from forscan.analyse.trip_count import leading
 from forscan.passes.draft import Draft
 from forscan.passes.index_to_carry import trip_count
-from forscan.syntax.names import walk_all
+from forscan.syntax.names import reads, walk_all
 
 
 def guard_empty(draft: Draft) -> Draft:
@@ -27,6 +27,9 @@ def guard_empty(draft: Draft) -> Draft:
 def _is_risky(draft: Draft) -> bool:
     """Whether there is a subscript by something computed, along an axis that is as long as the loop."""
     assert draft.trips is not None
+    state = draft.state
+    varying = {*state.targets, *state.carried, *state.local, *state.last}
+    varying |= {e.target for e in draft.loop.elements}
     for node in walk_all(draft.loop.body.statements):
         if not isinstance(node, ast.Subscript):
             continue
@@ -35,7 +38,7 @@ def _is_risky(draft: Draft) -> bool:
             base = base.value
         items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         for axis, item in enumerate(items):
-            if isinstance(item, ast.Slice | ast.Constant):
+            if isinstance(item, ast.Slice | ast.Constant) or not set(reads(item)) & varying:
                 continue
             if leading(_start(draft, base), draft.context, axis=axis).base == draft.trips.base:
                 return True

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import ast
 
-from forscan.analyse.uses import Kind, Use
+from forscan.analyse.uses import Kind, Use, is_python_number
 from forscan.model import Element, Refusal, Refused
 from forscan.passes.draft import Draft
 from forscan.passes.mirror import mirror
-from forscan.syntax.code import one_line
-from forscan.syntax.source import Edit
+from forscan.syntax.code import Code, one_line
+from forscan.syntax.names import reads, walk_all
+
+_LONG = 60  # a longer table gets a name of its own
 
 
 def hoist(draft: Draft) -> Draft:
@@ -30,13 +32,13 @@ def hoist(draft: Draft) -> Draft:
 
 def _checked(draft: Draft, use: Use) -> str:
     counter = draft.loop.counter
-    names = (
-        set()
-        if use.value is None
-        else {n.id for n in ast.walk(use.value) if isinstance(n, ast.Name)}
+    plain = (
+        use.value is not None
+        and counter is not None
+        and counter.name in reads(use.value)
+        and is_python_number(use.value, counter.name, draft.context)
     )
-    known = {n for n in names if draft.context.module.imports.imported(n)}
-    if use.value is None or counter is None or names - known != {counter.name}:
+    if not plain or use.value is None:
         raise Refused(
             Refusal(
                 "FSC403",
@@ -63,25 +65,52 @@ def _one(draft: Draft, text: str, uses: list[Use]) -> Draft:
     counter = draft.loop.counter
     assert counter is not None
     table = f"{draft.spelling.jnp}.stack([{text} for {counter.name} in range({counter.range})])"
+    nodes = mirror(draft)
+    found = [n for n in (nodes.get(u.value) for u in uses if u.value) if isinstance(n, ast.expr)]
+    named = _only_assigned(draft, found)
     if draft.target == "fori_loop":
-        name = draft.fresh.name("factors", "table")
-        start = "" if counter.start == "0" else f" - {counter.start}"
         if counter.step != "1":
             raise Refused(
                 Refusal("FSC403", f"{counter.name} counts in steps", "Convert to a scan.")
             )
-        new = f"{name}[{counter.name}{start}]"
+        name = draft.fresh.name("factors", "table")
+        start = "" if counter.start == "0" else f" - {counter.start}"
         draft = draft.with_loop(before=(*draft.loop.before, f"{name} = {table}"))
-    else:
-        new = draft.fresh.name("factor", "value")
-        element = Element(new, table)
-        draft = draft.with_loop(elements=(*draft.loop.elements, element))
+        return _replaced(draft, found, f"{name}[{counter.name}{start}]")
+    new = named[1] if named else draft.fresh.name("factor", "value")
+    if len(table) > _LONG:
+        name = draft.fresh.name(f"{new}s", "factors")
+        draft = draft.with_loop(before=(*draft.loop.before, f"{name} = {table}"))
+        table = name
+    element = Element(new, table)
+    draft = draft.with_loop(elements=(*draft.loop.elements, element))
+    if named:
+        body = draft.loop.body
+        return draft.with_loop(body=body.edited([body.remove(named[0])]))
+    return _replaced(draft, found, new)
+
+
+def _only_assigned(draft: Draft, found: list[ast.expr]) -> tuple[ast.stmt, str] | None:
+    """The statement `w = <expression>`, where the table can bind w itself."""
+    for statement in draft.loop.body.statements:
+        match statement:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if value in found:
+                alone = len({id(n) for n in found}) == 1
+                binds_once = list(_stores(draft.loop.body, name)) == [name]
+                local = name in draft.state.local
+                return (statement, name) if alone and binds_once and local else None
+    return None
+
+
+def _stores(body: Code, name: str) -> list[str]:
+    return [
+        n.id
+        for n in walk_all(body.statements)
+        if isinstance(n, ast.Name) and n.id == name and not isinstance(n.ctx, ast.Load)
+    ]
+
+
+def _replaced(draft: Draft, nodes: list[ast.expr], new: str) -> Draft:
     body = draft.loop.body
-    nodes = mirror(draft)
-    edits: dict[tuple[int, int], Edit] = {}
-    for use in uses:
-        assert use.value is not None
-        node = nodes.get(use.value)
-        if isinstance(node, ast.expr):
-            edits[body.start(node), body.end(node)] = body.replace(node, new)
+    edits = {(body.start(n), body.end(n)): body.replace(n, new) for n in nodes}
     return draft.with_loop(body=body.edited(edits.values()))

@@ -37,3 +37,10 @@ def parameter(patterns: list[str], fresh: Fresh, *wishes: str) -> tuple[str, lis
 def may_forget(fresh: Fresh) -> bool:
     """Whether the name `_` is free to take what nobody needs."""
     return "_" not in fresh.read
+
+
+def spaced(before: list[str], lines: list[str]) -> list[str]:
+    """The lines, with a blank one in front of a definition that follows statements."""
+    needs_gap = before and lines and lines[0].startswith(("def ", "@"))
+    gap = [""] if needs_gap and not before[-1].startswith("#") else []
+    return [*before, *gap, *lines]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from forscan.model import Loop, Refusal, Refused, Spelling
 from forscan.syntax.code import indent
 from forscan.syntax.names import Fresh
-from forscan.writers.common import may_forget, packed, parameter
+from forscan.writers.common import may_forget, packed, parameter, spaced
 
 
 def write(loop: Loop, fresh: Fresh, spelling: Spelling) -> str:
@@ -31,7 +31,9 @@ def write(loop: Loop, fresh: Fresh, spelling: Spelling) -> str:
     if index == carry:
         carry = fresh.name("unused")
     updates = ", ".join(c.update for c in loop.carries) or "None"
-    body = "\n".join([*take_carry, loop.body.text, f"return {updates}"])
+    text = loop.body.text.strip("\n")
+    head = spaced(take_carry, [text] if text else [])
+    body = "\n".join([*head, f"return {updates}"])
     definition = f"def {name}({index}, {carry}):\n{indent(body, '    ')}\n"
     arguments = [
         counter.start,
@@ -47,4 +49,4 @@ def write(loop: Loop, fresh: Fresh, spelling: Spelling) -> str:
         spare = fresh.name("unused")
         results = [spare if r == "_" else r for r in results]
     line = f"{', '.join(results)} = {call}" if any(r != "_" for r in results) else call
-    return "\n".join([*loop.before, definition, line, *loop.after])
+    return "\n".join([*spaced(list(loop.before), [definition, line]), *loop.after])

@@ -7,7 +7,7 @@ import ast
 from forscan.model import Loop, Refusal, Refused, Spelling
 from forscan.syntax.code import Code, expression, indent, one_line
 from forscan.syntax.names import Fresh
-from forscan.writers.common import NO_LAMBDA, may_forget, packed, parameter
+from forscan.writers.common import NO_LAMBDA, may_forget, packed, parameter, spaced
 
 
 def write(loop: Loop, fresh: Fresh, spelling: Spelling) -> str:
@@ -35,12 +35,13 @@ def write(loop: Loop, fresh: Fresh, spelling: Spelling) -> str:
             raise Refused(NO_LAMBDA)
         definition = f"{name} = lambda {carry}, {xs}: {returned}"
     else:
-        body = "\n".join([*take_carry, *take_xs, *statements, f"return {_bare(returned)}"])
+        head = spaced([*take_carry, *take_xs], statements)
+        body = "\n".join([*head, f"return {_bare(returned)}"])
         definition = f"def {name}({carry}, {xs}):\n{indent(body, '    ')}\n"
     lines = [definition, _call(loop, name, fresh, spelling)]
     if loop.guard is not None:
         lines = [f"if {loop.guard}:", indent("\n".join(lines), "    ")]
-    return "\n".join([*loop.before, *lines, *loop.after])
+    return "\n".join([*spaced(list(loop.before), lines), *loop.after])
 
 
 def _returned(loop: Loop) -> tuple[list[str], str]:

@@ -1,0 +1,1 @@
+"""A `for` written as another `for`, which a scan can take."""

@@ -1,0 +1,239 @@
+"""Branches on the index become `lax.cond`, whose predicate may be traced.
+
+`if i == 0: … else: …` is decided by Python in a `for`. Inside a scan the index is a
+tracer; `lax.cond` runs one of the branches all the same, with the same types.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from forscan.analyse.kinds import kind_of
+from forscan.model import Refusal
+from forscan.reshape.site import LoopText, Reshaped
+from forscan.syntax.code import Code, indent, one_line, suite
+from forscan.syntax.names import activity, binds, reads, walk_all
+from forscan.syntax.source import Edit
+
+_LINE = 60  # an expression longer than this gets a function of its own
+
+
+class _NoBranch(Exception):
+    """A branch that cannot be an operand of `lax.cond`."""
+
+
+def branches_to_cond(loop: LoopText, reasons: list[Refusal]) -> Reshaped | None:
+    """The loop with every branch on its index as a `lax.cond`, None where one cannot be."""
+    if loop.index is None or not any(r.code == "FSC402" for r in reasons):
+        return None
+    try:
+        body = _Body(loop).converted(loop.body)
+    except _NoBranch:
+        return None
+    if body.text == loop.body.text:
+        return None
+    return loop.replaced(f"{loop.header}\n{indent(body.text, '    ')}", 0)
+
+
+class _Body:
+    def __init__(self, loop: LoopText) -> None:
+        self.loop = loop
+        self.index = loop.index or ""
+        self.fresh = loop.context.fresh
+        self.lax = loop.context.module.spelling(loop.node.body[0]).lax
+        self.state = loop.state
+
+    # Which tests are meant.
+
+    def on_index(self, test: ast.expr) -> bool:
+        """Whether a test asks for the index, and for nothing else that varies."""
+        names = set(reads(test))
+        if self.index not in names:
+            return False
+        varying = {*self.state.carried, *self.state.local, *self.state.last, *self.state.targets}
+        if names & (varying - {self.index}):
+            raise _NoBranch
+        return True
+
+    # Statements.
+
+    def converted(self, code: Code, after: frozenset[str] = frozenset()) -> Code:
+        """The code with its branches on the index replaced.
+
+        Args:
+          code: a suite of the body.
+          after: names that are read behind it, in this iteration.
+        """
+        code = self.without_continue(code)
+        edits: list[Edit] = []
+        for position, statement in enumerate(code.statements):
+            later = frozenset(reads(code.statements[position + 1 :])) | after
+            if isinstance(statement, ast.If) and self.on_index(statement.test):
+                bound = self.bound_before(code, position)
+                new = self.cond(code, statement, later, bound)
+                if new.startswith("def ") and position:
+                    new = f"\n{new}"
+                edits.append(Edit(code.start(statement), code.end(statement), new))
+            else:
+                edits += self.conditional_expressions(code, statement)
+        return code.edited(edits)
+
+    def bound_before(self, code: Code, position: int) -> set[str]:
+        bound = set(self.loop.state.bound_before) | {*self.state.targets}
+        return bound | set(binds(code.statements[:position]))
+
+    def without_continue(self, code: Code) -> Code:
+        """`if test: continue` puts what follows under the contrary."""
+        for position, statement in enumerate(code.statements):
+            match statement:
+                case ast.If(test=test, body=[ast.Continue()], orelse=[]) if self.on_index(test):
+                    rest = code.statements[position + 1 :]
+                    if not rest:
+                        return code.edited([code.remove(statement)])
+                    start = code.start(statement)
+                    tail = code.text[code.next_line(code.end(statement)) :].strip("\n")
+                    text = f"if {_contrary(test)}:\n{indent(tail, '    ')}"
+                    return self.without_continue(Code(code.text[:start] + text))
+        return code
+
+    def cond(self, code: Code, node: ast.If, later: frozenset[str], bound: set[str]) -> str:
+        """A statement with `lax.cond` in place of an `if`."""
+        if any(isinstance(n, ast.Continue | ast.Break | ast.Return) for n in ast.walk(node)):
+            raise _NoBranch
+        needed = later | set(self.state.carried) | set(self.state.last) | self.state.live_after
+        suites = [_suite(code, node.body), _suite(code, node.orelse)]
+        suites = [self.converted(s, frozenset(needed)) if s.text else s for s in suites]
+        written = [list(binds(s.statements)) for s in suites]
+        names = [n for n in dict.fromkeys(written[0] + written[1]) if n in needed]
+        for name in names:
+            if name not in bound and not all(name in w for w in written):
+                raise _NoBranch  # unbound in one of the branches
+        if not names or _comments(code, node, suites):
+            raise _NoBranch
+        if not all(self.is_array(name, suites) for name in names):
+            raise _NoBranch
+        test = one_line(code, node.test)
+        if len(names) == 1:
+            values = [self.single(s, names[0]) for s in suites]
+            if None not in values:
+                first, second = values
+                return f"{names[0]} = {self.lax}.cond({test}, lambda: {first}, lambda: {second})"
+        return self.functions(test, suites, names, bound)
+
+    def is_array(self, name: str, suites: list[Code]) -> bool:
+        """Whether a name is state, which has to be arrays, or gets an array in a branch."""
+        if name in self.state.carried:
+            return True
+        values = [
+            node.value
+            for code in suites
+            for node in walk_all(code.statements)
+            if isinstance(node, ast.Assign)
+            and any(isinstance(t, ast.Name) and t.id == name for t in node.targets)
+        ]
+        return any(kind_of(v, self.loop.context).is_array for v in values)
+
+    def single(self, code: Code, name: str) -> str | None:
+        """The value that a suite gives to its only name, where that is one short expression."""
+        if not code.text:
+            return name
+        if len(code.statements) != 1 or "#" in code.text:
+            return None
+        match code.statements[0]:
+            case ast.Assign(targets=[ast.Name(id=target)], value=value) if target == name:
+                text = one_line(code, value)
+            case ast.AugAssign(target=ast.Name(id=target), op=op, value=value) if target == name:
+                text = f"{name} {_OPERATORS[type(op)]} {_operand(code, value)}"
+            case ast.Pass():
+                text = name
+            case _:
+                return None
+        return text if len(text) <= _LINE and "\n" not in text else None
+
+    def functions(self, test: str, suites: list[Code], names: list[str], bound: set[str]) -> str:
+        """Two functions of the names that a branch reads before it writes them."""
+        operands: list[str] = []
+        for code in suites:
+            found = activity(code.statements)
+            operands += [n for n in found.exposed if n in found.binds]
+            operands += [n for n in names if n not in found.binds]
+        operands = list(dict.fromkeys(operands))
+        if not set(operands) <= bound:
+            raise _NoBranch
+        given = ", ".join(operands)
+        returned = ", ".join(names)
+        labels = [self.fresh.name("then", "if_true"), self.fresh.name("otherwise", "if_false")]
+        parts = [
+            f"def {label}({given}):\n"
+            + indent("\n".join(filter(None, [code.text, f"return {returned}"])), "    ")
+            for label, code in zip(labels, suites, strict=True)
+        ]
+        call = ", ".join([test, *labels, *operands])
+        return "\n\n".join([*parts, f"{returned} = {self.lax}.cond({call})"])
+
+    # Expressions.
+
+    def conditional_expressions(self, code: Code, statement: ast.stmt) -> list[Edit]:
+        """`a if test else b` with values that are not plain numbers."""
+        edits = []
+        for node in ast.walk(statement):
+            if not isinstance(node, ast.IfExp) or not self.on_index(node.test):
+                continue
+            if set(reads([node.body, node.orelse])) <= {self.index}:
+                continue  # a number for each index, computed before the loop
+            if not all(kind_of(n, self.loop.context).is_array for n in (node.body, node.orelse)):
+                raise _NoBranch  # a dtype, a function, or whatever else is no array
+            test, first, second = (one_line(code, n) for n in (node.test, node.body, node.orelse))
+            new = f"{self.lax}.cond({test}, lambda: {first}, lambda: {second})"
+            edits.append(code.replace(node, new))
+        if any(a.start < b.end and b.start < a.end for a in edits for b in edits if a is not b):
+            raise _NoBranch  # one inside another
+        return edits
+
+
+_OPERATORS = {
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.MatMult: "@",
+    ast.Pow: "**", ast.FloorDiv: "//", ast.Mod: "%",
+}  # fmt: skip
+_CONTRARY = {
+    ast.Eq: "!=", ast.NotEq: "==", ast.Lt: ">=", ast.GtE: "<", ast.Gt: "<=", ast.LtE: ">",
+}  # fmt: skip
+
+
+def _operand(code: Code, value: ast.expr) -> str:
+    text = one_line(code, value)
+    return (
+        text
+        if isinstance(value, ast.Name | ast.Constant | ast.Call | ast.Subscript)
+        else f"({text})"
+    )
+
+
+def _contrary(test: ast.expr) -> str:
+    match test:
+        case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _CONTRARY:
+            return f"{ast.unparse(left)} {_CONTRARY[type(op)]} {ast.unparse(right)}"
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            return ast.unparse(operand)
+        case ast.Compare() | ast.BoolOp():
+            return f"not ({ast.unparse(test)})"
+    return f"not {ast.unparse(test)}" if isinstance(test, ast.Name) else f"{ast.unparse(test)} == 0"
+
+
+def _suite(code: Code, statements: list[ast.stmt]) -> Code:
+    if not statements:
+        return Code("")
+    first = statements[0]
+    line = first.lineno
+    if code.text[code.line_start(code.start(first)) : code.start(first)].strip():
+        return suite(code, statements, line)
+    line -= 1
+    while not code.line(line).split("#")[0].rstrip().endswith(":"):
+        line -= 1
+    return suite(code, statements, line)
+
+
+def _comments(code: Code, node: ast.If, suites: list[Code]) -> bool:
+    """Whether a comment stands in the header lines, where it would be lost."""
+    whole = Code(code.segment(node)).comments()
+    return len(whole) != sum(len(s.comments()) for s in suites)

@@ -1,0 +1,127 @@
+"""What the rewritings of a `for` into another `for` have in common."""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass
+from functools import cached_property
+
+from forscan.analyse.state import State, state_of
+from forscan.find.context import FunctionContext
+from forscan.find.sites import Site
+from forscan.syntax.code import Code, indent, suite, suite_end
+from forscan.syntax.source import Edit
+
+
+@dataclass(frozen=True)
+class Reshaped:
+    """A loop written as another, which is to be converted in its place.
+
+    Attributes:
+      edit: the change of the file.
+      start: where the `for` stands in the changed file.
+    """
+
+    edit: Edit
+    start: int
+
+
+@dataclass
+class LoopText:
+    """A `for` and its texts.
+
+    Attributes:
+      site: the loop.
+    """
+
+    site: Site
+
+    @property
+    def node(self) -> ast.For:
+        assert isinstance(self.site.node, ast.For)
+        return self.site.node
+
+    @property
+    def context(self) -> FunctionContext:
+        return self.site.context
+
+    @cached_property
+    def state(self) -> State:
+        return state_of(self.node, self.context)
+
+    @property
+    def indentation(self) -> str:
+        return self.context.source.indentation(self.context.source.start(self.node))
+
+    @cached_property
+    def header_line(self) -> int:
+        """The line of the colon that ends the header."""
+        source = self.context.source
+        position = source.end(self.node.iter)
+        while source.text[position] != ":":
+            if source.text[position] == "#":
+                position = source.line_end(position)
+            position += 1
+        return source.position(position)[0]
+
+    @cached_property
+    def header(self) -> str:
+        """`for … in …:`, as it is in the file."""
+        source = self.context.source
+        start = source.start(self.node)
+        line_end = source.line_end(source.line_starts[self.header_line - 1])
+        first = source.start(self.node.body[0])
+        return re.sub(r"\r\n?", "\n", source.text[start : min(line_end, first)]).rstrip()
+
+    @cached_property
+    def body(self) -> Code:
+        return suite(self.context.source, self.node.body, self.header_line)
+
+    @property
+    def region(self) -> tuple[int, int]:
+        """The offsets from the `for` to the end of its body."""
+        source = self.context.source
+        start, last = source.start(self.node), self.node.body[-1]
+        if source.position(source.start(self.node.body[0]))[0] == self.header_line:
+            return start, source.line_end(source.end(last))
+        indentation = source.indentation(source.start(self.node.body[0]))
+        return start, suite_end(source, last, indentation)
+
+    @cached_property
+    def index(self) -> str | None:
+        """The name of the induction variable, where the loop has one."""
+        call, target = self.node.iter, self.node.target
+        while isinstance(call, ast.Call) and self.context.resolve(call.func) == "reversed":
+            call = call.args[0]
+        if not isinstance(call, ast.Call):
+            return None
+        path = self.context.resolve(call.func)
+        if path == "range" and isinstance(target, ast.Name):
+            return target.id
+        if path == "enumerate" and isinstance(target, ast.Tuple):
+            first = target.elts[0]
+            return first.id if isinstance(first, ast.Name) else None
+        if path == "zip" and isinstance(target, ast.Tuple):
+            for item, part in zip(target.elts, call.args, strict=False):
+                if isinstance(part, ast.Call) and self.context.resolve(part.func) == "range":
+                    return item.id if isinstance(item, ast.Name) else None
+        return None
+
+    def replaced(self, text: str, start: int) -> Reshaped:
+        """The loop replaced by a text whose `for` stands at an offset of it.
+
+        Args:
+          text: statements at indentation zero.
+          start: the offset of the `for` in the text.
+        """
+        source = self.context.source
+        begin, end = self.region
+        newline = source.newline_near(begin)
+        whole = indent(text, self.indentation).replace("\n", newline)
+        lines = text[:start].count("\n")
+        shift = len(self.indentation) * (lines + 1) + lines * (len(newline) - 1)
+        line = source.line_start(begin)
+        blank = sum(not s.strip() for s in text[:start].split("\n")[:-1])
+        shift -= blank * len(self.indentation)
+        return Reshaped(Edit(line, end, whole), line + start + shift)

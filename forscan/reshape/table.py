@@ -1,0 +1,13 @@
+"""The ways to write a `for` as one that a scan can take, in the order they are tried."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from forscan.model import Refusal
+from forscan.reshape.branches import branches_to_cond
+from forscan.reshape.site import LoopText, Reshaped
+
+Strategy = Callable[[LoopText, list[Refusal]], Reshaped | None]
+
+STRATEGIES: tuple[Strategy, ...] = (branches_to_cond,)
