@@ -25,7 +25,7 @@ from forscan.reshape.table import STRATEGIES
 from forscan.restyle import restyle
 from forscan.syntax.code import indent
 from forscan.syntax.names import Fresh
-from forscan.syntax.source import Edit, Source, apply_edits
+from forscan.syntax.source import Edit, apply_edits
 from forscan.writers import for_stmt as write_for
 from forscan.writers import fori_loop as write_fori
 from forscan.writers import scan as write_scan
@@ -91,7 +91,9 @@ def _plan(site: Site, form: str, config: Config) -> Plan:
     text = fit(text, config.line_length - len(reading.indentation))
     source = site.context.source
     new = indent(text, reading.indentation)
-    if text.startswith("def ") and _follows_statement(source, reading.start):
+    gone = [e for e in reading.edits if e.end <= reading.start]
+    above = apply_edits(source.text[: reading.start], gone)
+    if text.startswith("def ") and _ends_with_statement(above):
         new = f"\n{new}"
     if source.newline_near(reading.start) != "\n":
         new = new.replace("\n", source.newline_near(reading.start))
@@ -103,11 +105,11 @@ def _plan(site: Site, form: str, config: Config) -> Plan:
     return Plan(edits, reading.assumptions)
 
 
-def _follows_statement(source: Source, start: int) -> bool:
-    """Whether the line above is a statement, which a definition keeps apart from."""
-    above = source.text[:start].rstrip("\r\n")
+def _ends_with_statement(text: str) -> bool:
+    """Whether a text ends with the line of a statement, which a definition keeps apart from."""
+    above = text.rstrip("\r\n")
     line = above[max(above.rfind("\n"), above.rfind("\r")) + 1 :].strip()
-    gap = source.text[len(above) : start].replace("\r\n", "\n")
+    gap = text[len(above) :].replace("\r\n", "\n")
     return len(gap) == 1 and not line.endswith(":") and not line.startswith("#")
 
 

@@ -32,7 +32,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("analyse",),
     ("passes",),
     ("readers",),
-    ("restyle",),
+    ("reshape", "restyle"),
     ("plan",),
     ("api",),
     ("files", "report", "verify"),

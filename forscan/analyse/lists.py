@@ -20,6 +20,7 @@ class FilledList:
       appends: the statements of the body that let it grow, in order.
       values: what each of them appends.
       fresh: whether the list is empty when the loop begins.
+      seeded: whether it surely has items by then, and nobody else has it.
       uses: reads of the list behind the loop.
     """
 
@@ -28,6 +29,7 @@ class FilledList:
     appends: tuple[ast.stmt, ...]
     values: tuple[ast.expr, ...]
     fresh: bool
+    seeded: bool
     uses: tuple[ast.Name, ...]
 
 
@@ -97,6 +99,14 @@ def _filled(
     empty = isinstance(definition.value, ast.List) and not definition.value.elts
     touched = any(_mentions(s, name) for s in between)
     inside = set(ast.walk(loop)) | set(ast.walk(definition))
+    grown = [s for s in between if _grows(s, name)]
+    plain = len(definition.targets) == 1
+    looking = [s for s in between if _looks_at_items(s, name)]
+    items = isinstance(definition.value, ast.List) and bool(definition.value.elts)
+    own = all(s in grown or s in looking for s in between if _mentions(s, name))
+    seeded = plain and own and (bool(grown) or items)
+    if seeded:
+        inside.update(walk_all([*grown, *looking]))
     uses = [
         n
         for n in walk_all(context.node.body)
@@ -108,9 +118,30 @@ def _filled(
         definition,
         tuple(s for s, _ in steps),
         tuple(v for _, v in steps),
-        empty and not touched and len(definition.targets) == 1,
+        empty and not touched and plain,
+        seeded,
         tuple(uses),
     )
+
+
+def _grows(statement: ast.stmt, name: str) -> bool:
+    """Whether a statement appends to the list, and does nothing else with it."""
+    found = appended(statement)
+    return found is not None and found[0] == name and not _mentions(found[1], name)
+
+
+def _looks_at_items(statement: ast.stmt, name: str) -> bool:
+    """Whether a statement only reads items of the list, such as `h = hs[-1]`."""
+    mentions = sum(isinstance(n, ast.Name) and n.id == name for n in ast.walk(statement))
+    items = sum(
+        isinstance(n, ast.Subscript)
+        and isinstance(n.ctx, ast.Load)
+        and isinstance(n.value, ast.Name)
+        and n.value.id == name
+        and isinstance(n.slice, ast.UnaryOp | ast.Constant)
+        for n in ast.walk(statement)
+    )
+    return mentions == items
 
 
 def block_of(node: ast.stmt, context: FunctionContext) -> list[ast.stmt]:

@@ -23,9 +23,10 @@ class Kind(IntEnum):
     PURE = 0  # indexing, comparing, keys of the random generator: any integer will do
     ARITHMETIC = 1  # meets arrays as a number: must stay weakly typed
     HAZARD = 2  # Python gives another number than int32 arithmetic
-    CONCRETE = 3  # needs the Python value
-    BRANCH = 4  # decides a Python branch
-    PASSED = 5  # goes to a function that cannot be looked into
+    WINDOW = 3  # a bound of a slice whose width is constant
+    CONCRETE = 4  # needs the Python value
+    BRANCH = 5  # decides a Python branch
+    PASSED = 6  # goes to a function that cannot be looked into
 
 
 @dataclass(frozen=True)
@@ -191,13 +192,16 @@ _STATIC_KEYWORDS = {
 }
 _STATIC_ATTRIBUTES = {"shape", "ndim", "dtype", "size", "weak_type", "aval", "sharding"}
 _LARGE = 10_000
+_DEPTH = 3  # functions that an index is followed into
 _NUMBER_BUILTINS = {"abs", "min", "max", "int", "float", "round", "range", "len", "bool"}
 
 
 class Uses:
     """Classifies uses of names in a suite of one function."""
 
-    def __init__(self, context: FunctionContext, body: Iterable[ast.AST], depth: int = 3) -> None:
+    def __init__(
+        self, context: FunctionContext, body: Iterable[ast.AST], depth: int = _DEPTH
+    ) -> None:
         self.context = context
         self.body = list(body)
         self.depth = depth
@@ -309,7 +313,7 @@ class Uses:
                         return self._subscript(node, grand, value, hazard)
                     python_only = False
                 case ast.Slice():
-                    return Use(node, Kind.CONCRETE, "a bound of a slice")
+                    return self._bound_of_slice(node, parent, integer)
                 case ast.Attribute(attr=attribute):
                     if attribute in _STATIC_ATTRIBUTES:
                         return Use(node, Kind.PURE, "its shape or type")
@@ -373,6 +377,16 @@ class Uses:
                     kind = Kind.ARITHMETIC if integer else Kind.PURE
                     return Use(node, _worst(kind, hazard), hazard or "a number", value=value)
             child, parent = parent, self.parents.get(parent)
+
+    def _bound_of_slice(self, node: ast.Name, part: ast.Slice, integer: bool) -> Use:
+        """`x[i : i + k]` with the index in both bounds may be a window."""
+        whole = self.parents.get(part)
+        bounds = [part.lower, part.upper]
+        both = all(b is not None and node.id in names_in(b) for b in bounds)
+        if integer and both and isinstance(whole, ast.Subscript) and self.depth == _DEPTH:
+            if isinstance(whole.ctx, ast.Load):
+                return Use(node, Kind.WINDOW, "a bound of a slice", whole)
+        return Use(node, Kind.CONCRETE, "a bound of a slice")
 
     def _condition(self, node: ast.Name) -> ast.expr | None:
         """The largest expression around a test that is a Python number for each index.
@@ -621,6 +635,10 @@ def _is_known_number(name: str, context: FunctionContext) -> bool:
         for n in ast.walk(value)
         if not isinstance(n, ast.operator | ast.unaryop | ast.BinOp | ast.UnaryOp)
     )
+
+
+def names_in(node: ast.AST) -> set[str]:
+    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
 
 
 def _as_list(body: object) -> list[object]:

@@ -51,9 +51,7 @@ def _one_list(draft: Draft, filled: FilledList) -> Draft:
             )
         )
     after = _Uses(draft, filled)
-    result = filled.name if after.as_array else draft.fresh.name(f"{filled.name}_tail", "ys")
-    if filled.fresh and not after.as_array:
-        result = filled.name
+    result = filled.name if filled.fresh else draft.fresh.name(f"{filled.name}_tail", "ys")
     draft = _bind_value(draft, filled, result, after.tree)
     edits = list(draft.edits)
     rest: tuple[str, ...] = ()
@@ -62,6 +60,10 @@ def _one_list(draft: Draft, filled: FilledList) -> Draft:
     if after.as_array:
         edits += after.edits
         rest = after.after
+        if filled.seeded:
+            stack = f"{draft.spelling.jnp}.stack({filled.name})"
+            joined = f"{draft.spelling.jnp}.concatenate([{stack}, {_in_order(draft, result)}])"
+            rest = (f"{filled.name} = {joined}",)
     elif filled.fresh:
         rest = (f"{filled.name} = list({_in_order(draft, result)})",)
     else:
@@ -91,13 +93,12 @@ def _bind_value(draft: Draft, filled: FilledList, result: str, tree: bool) -> Dr
     names = {n.id for n in ast.walk(value) if isinstance(n, ast.Name)}
     if isinstance(value, ast.Name) and value.id not in changed:
         edits = [removal(body, statement)]
-    elif not later and not _has_walrus(value) and "\n" not in text and len(text) < 60:
-        edits = [removal(body, statement)]
     elif _has_walrus(value) and isinstance(value, ast.NamedExpr) and not names & changed:
         edits = [body.replace(statement, f"{value.target.id} = {body.segment(value.value)}")]
         text = value.target.id
     else:
         name = draft.fresh.name(*_wishes(filled.name))
+        draft = replace(draft, invented=draft.invented | {name})
         edits = [
             Edit(
                 body.start(statement),
@@ -158,11 +159,14 @@ class _Uses:
         self.after: tuple[str, ...] = ()
         self.tree = False
         self.plain = 0  # uses that see the array as it is, in visiting order
+        # A list with items before the loop is put together in the order of visiting.
+        self.reverse = draft.loop.reverse and not filled.seeded
         proven = self.array_items()
         fine = [self.use(node) for node in filled.uses]
         behind = all(n.lineno > draft.statement.lineno for n in filled.uses)
-        self.as_array = filled.fresh and behind and all(fine)
-        if self.as_array and draft.loop.reverse and self.plain:
+        whole = filled.fresh or (filled.seeded and not self.tree)
+        self.as_array = whole and behind and all(fine)
+        if self.as_array and self.reverse and self.plain:
             self.after = (f"{filled.name} = {filled.name}[::-1]",)
         if not self.as_array and not proven:
             raise Refused(
@@ -207,7 +211,7 @@ class _Uses:
             if isinstance(call, ast.Call) and self.is_tree_stack(call) and whole is node:
                 self.tree = True
                 self.replace(call, self.name(flipped))
-                return not self.draft.loop.reverse
+                return not self.reverse
         if isinstance(parent, ast.Subscript) and parent.value is whole and whole is node:
             if isinstance(parent.ctx, ast.Load):
                 self.plain += 1
@@ -218,7 +222,7 @@ class _Uses:
         return self.context.resolve(call.func) in names and len(call.args) == 1
 
     def name(self, flipped: bool) -> str:
-        backwards = flipped != self.draft.loop.reverse
+        backwards = flipped != self.reverse
         return f"{self.filled.name}[::-1]" if backwards else self.filled.name
 
     def stack(self, call: ast.Call, path: str, flipped: bool) -> bool:

@@ -140,6 +140,7 @@ def _to_output(draft: Draft, fill: Fill) -> Draft:
     assert len(edits) == 1, "the write was found in the file"
     carries = tuple(c for c in draft.loop.carries if c.target != buffer)
     output = Output(name, buffer)
+    draft = replace(draft, invented=draft.invented | {name})
     loop = replace(
         draft.loop,
         body=body.edited(edits),

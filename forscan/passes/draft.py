@@ -28,6 +28,7 @@ class Draft:
       lists: lists that it fills.
       index_uses: how the body uses the induction variable.
       trips: the normal form of the trip count.
+      invented: names that a pass gave to values.
       edits: changes in the file outside of the loop.
       assumptions: what is loud when wrong.
     """
@@ -40,6 +41,7 @@ class Draft:
     lists: tuple[FilledList, ...] = ()
     index_uses: tuple[Use, ...] = ()
     trips: Extent | None = None
+    invented: frozenset[str] = frozenset()
     edits: tuple[Edit, ...] = ()
     assumptions: tuple[str, ...] = ()
 

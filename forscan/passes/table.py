@@ -8,12 +8,14 @@ from forscan.passes.append_to_ys import append_to_ys
 from forscan.passes.at_set_to_ys import at_set_to_ys
 from forscan.passes.count_up import count_up
 from forscan.passes.draft import Draft
+from forscan.passes.fold_outputs import fold_outputs
 from forscan.passes.guard_empty import guard_empty
 from forscan.passes.hoist import hoist
 from forscan.passes.index_to_carry import index_to_carry
 from forscan.passes.index_to_xs import index_to_xs
 from forscan.passes.last_value import last_value
 from forscan.passes.tables import lift_tables
+from forscan.passes.windows import windows
 from forscan.passes.xs_to_index import xs_to_index
 
 Pass = Callable[[Draft], Draft]
@@ -23,9 +25,11 @@ PASSES: tuple[Pass, ...] = (
     at_set_to_ys,
     last_value,
     hoist,
+    windows,
     index_to_xs,
     xs_to_index,
     lift_tables,
+    fold_outputs,
     guard_empty,
     index_to_carry,
     count_up,

@@ -11,7 +11,8 @@ import ast
 from forscan.analyse.kinds import kind_of
 from forscan.model import Refusal
 from forscan.reshape.site import LoopText, Reshaped
-from forscan.syntax.code import Code, indent, one_line, suite
+from forscan.reshape.suites import suite_of
+from forscan.syntax.code import Code, indent, one_line
 from forscan.syntax.names import activity, binds, reads, walk_all
 from forscan.syntax.source import Edit
 
@@ -101,7 +102,7 @@ class _Body:
         if any(isinstance(n, ast.Continue | ast.Break | ast.Return) for n in ast.walk(node)):
             raise _NoBranch
         needed = later | set(self.state.carried) | set(self.state.last) | self.state.live_after
-        suites = [_suite(code, node.body), _suite(code, node.orelse)]
+        suites = [suite_of(code, node.body), suite_of(code, node.orelse)]
         suites = [self.converted(s, frozenset(needed)) if s.text else s for s in suites]
         written = [list(binds(s.statements)) for s in suites]
         names = [n for n in dict.fromkeys(written[0] + written[1]) if n in needed]
@@ -218,19 +219,6 @@ def _contrary(test: ast.expr) -> str:
         case ast.Compare() | ast.BoolOp():
             return f"not ({ast.unparse(test)})"
     return f"not {ast.unparse(test)}" if isinstance(test, ast.Name) else f"{ast.unparse(test)} == 0"
-
-
-def _suite(code: Code, statements: list[ast.stmt]) -> Code:
-    if not statements:
-        return Code("")
-    first = statements[0]
-    line = first.lineno
-    if code.text[code.line_start(code.start(first)) : code.start(first)].strip():
-        return suite(code, statements, line)
-    line -= 1
-    while not code.line(line).split("#")[0].rstrip().endswith(":"):
-        line -= 1
-    return suite(code, statements, line)
 
 
 def _comments(code: Code, node: ast.If, suites: list[Code]) -> bool:

@@ -6,8 +6,14 @@ from collections.abc import Callable
 
 from forscan.model import Refusal
 from forscan.reshape.branches import branches_to_cond
+from forscan.reshape.list_reads import list_reads_to_state
+from forscan.reshape.peel import peel_first
 from forscan.reshape.site import LoopText, Reshaped
 
 Strategy = Callable[[LoopText, list[Refusal]], Reshaped | None]
 
-STRATEGIES: tuple[Strategy, ...] = (branches_to_cond,)
+STRATEGIES: tuple[Strategy, ...] = (
+    list_reads_to_state,
+    branches_to_cond,
+    peel_first,
+)

@@ -1,0 +1,127 @@
+"""Lists that a loop fills and reads: what the next iteration needs gets a name.
+
+`hs.append(f(hs[-1], x))` becomes `h = f(h, x)` with `hs.append(h)` behind it; so the last
+items are state, and the list is only filled.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from forscan.analyse.lists import FilledList, appended, find_lists
+from forscan.analyse.trip_count import extent, literal_int
+from forscan.model import Refusal
+from forscan.reshape.site import LoopText, Reshaped
+from forscan.syntax.code import Code, indent, one_line
+from forscan.syntax.names import walk_all
+from forscan.syntax.source import Edit
+
+_MOST = 3  # items that are looked back at
+
+
+def list_reads_to_state(loop: LoopText, reasons: list[Refusal]) -> Reshaped | None:
+    """The loop with names for the last items of its lists, None where that is not enough."""
+    if {r.code for r in reasons} != {"FSC407"}:
+        return None
+    lists, _ = find_lists(loop.node, loop.context)
+    body, before = loop.body, []
+    for filled in lists:
+        depth = _depth(loop, filled, body)
+        if depth is None:
+            return None
+        if depth:
+            names = _names(loop, filled.name, depth)
+            before += [f"{n} = {filled.name}[-{k}]" for k, n in enumerate(names, 1)]
+            body = _named(loop, filled, body, names)
+    if not before:
+        return None
+    head = "\n".join(before)
+    return loop.replaced(f"{head}\n{loop.header}\n{indent(body.text, '    ')}", len(head) + 1)
+
+
+def _reads(body: Code, name: str) -> list[ast.Subscript]:
+    """The subscripts of a list in the body; empty if it is used in another way as well."""
+    found = [
+        n
+        for n in walk_all(body.statements)
+        if isinstance(n, ast.Subscript) and isinstance(n.value, ast.Name) and n.value.id == name
+    ]
+    mentions = [n for n in walk_all(body.statements) if isinstance(n, ast.Name) and n.id == name]
+    appends = [s for s in body.statements if (appended(s) or ("",))[0] == name]
+    return found if len(mentions) == len(found) + len(appends) else []
+
+
+def _depth(loop: LoopText, filled: FilledList, body: Code) -> int | None:
+    """How many of the last items are read; None where more than that is needed."""
+    mentions = sum(
+        isinstance(n, ast.Name) and n.id == filled.name for n in walk_all(body.statements)
+    )
+    appends = [s for s in body.statements if (appended(s) or ("",))[0] == filled.name]
+    if mentions == len(appends):
+        return 0
+    reads = _reads(body, filled.name)
+    if not reads or len(appends) != 1 or len(filled.definition.targets) != 1:
+        return None
+    seeds = filled.definition.value
+    count = len(seeds.elts) if isinstance(seeds, ast.List) else 0
+    back = [_back(loop, r, count) for r in reads]
+    known = [b for b in back if b is not None]
+    if len(known) != len(back):
+        return None
+    depth = max(known)
+    # Behind the append, an index counts from another end.
+    end = body.end(appends[0])
+    by_index = [r for r in reads if literal_int(r.slice) is None]
+    if any(body.start(r) > end for r in by_index):
+        return None
+    return depth if depth <= min(count, _MOST) else None
+
+
+def _back(loop: LoopText, read: ast.Subscript, count: int) -> int | None:
+    """Which item from the end a read takes, 1 for the last."""
+    number = literal_int(read.slice)
+    if number is not None:
+        return -number if number < 0 else None
+    call = loop.node.iter
+    if loop.index is None or not isinstance(call, ast.Call):
+        return None
+    if loop.context.resolve(call.func) != "range" or len(call.args) > 2:
+        return None
+    start = literal_int(call.args[0]) if len(call.args) == 2 else 0
+    position = extent(read.slice, None)
+    if start is None or position.base != loop.index:
+        return None
+    back = count - start - position.constant
+    return back if back >= 1 else None
+
+
+def _names(loop: LoopText, name: str, depth: int) -> list[str]:
+    single = name[:-1] if name.endswith("s") and len(name) > 1 else f"{name}_last"
+    fresh = loop.context.fresh
+    names = [fresh.name(single, f"{single}_last")]
+    return names + [fresh.name(f"{single}_back_{k}") for k in range(2, depth + 1)]
+
+
+def _named(loop: LoopText, filled: FilledList, body: Code, names: list[str]) -> Code:
+    seeds = filled.definition.value
+    count = len(seeds.elts) if isinstance(seeds, ast.List) else 0
+    edits: list[Edit] = []
+    for read in _reads(body, filled.name):
+        back = _back(loop, read, count)
+        assert back is not None
+        edits.append(body.replace(read, names[back - 1]))
+    statement = next(s for s in body.statements if (appended(s) or ("",))[0] == filled.name)
+    found = appended(statement)
+    assert found is not None
+    start, end = body.start(found[1]), body.end(found[1])
+    value = [e for e in edits if start <= e.start and e.end <= end]
+    edits = [e for e in edits if e not in value]
+    text = Code(one_line(body, found[1])) if not value else None
+    moved = [Edit(e.start - start, e.end - start, e.new) for e in value]
+    new = Code(body.text[start:end]).edited(moved).text if text is None else text.text
+    new = f"({new})" if "\n" in new and not new.startswith("(") else new
+    shifted = ", ".join(names[1:] + names[:1]) if len(names) > 1 else names[0]
+    values = ", ".join([*names[:-1], new]) if len(names) > 1 else new
+    lines = f"{shifted} = {values}\n{filled.name}.append({names[0]})"
+    edits.append(Edit(body.start(statement), body.end(statement), lines))
+    return body.edited(edits)

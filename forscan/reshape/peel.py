@@ -1,0 +1,252 @@
+"""The first iteration taken out of a loop, because it is unlike the others.
+
+It may take another branch, bind a name that the others read, or settle the type of the
+state. Behind it the loop runs from the second iteration on.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+from forscan.analyse.carry_types import CarryTypes
+from forscan.analyse.kinds import NOTHING, UNKNOWN, kind_of
+from forscan.analyse.trip_count import Extent, add, extent, leading, literal_int
+from forscan.model import Refusal
+from forscan.readers.rename import renamed
+from forscan.reshape.constancy import Knowledge, Part
+from forscan.reshape.site import LoopText, Reshaped
+from forscan.reshape.specialise import Specialised
+from forscan.syntax.code import Code, indent, one_line
+from forscan.syntax.names import binds, reads, walk_all
+from forscan.syntax.source import Edit
+
+_CURED = {"FSC402", "FSC404", "FSC406", "FSC408", "FSC412"}
+
+
+@dataclass(frozen=True)
+class _Space:
+    """The iteration space, first and rest apart.
+
+    Attributes:
+      index: the name and the first value of the induction variable.
+      first: statements that bind the other targets in the first iteration.
+      rest: the header of the loop over the others.
+      start, stop: the bounds of the index as normal forms.
+      trips: the trip count as a normal form.
+      count: Python for the trip count.
+    """
+
+    index: tuple[str, str] | None
+    first: tuple[str, ...]
+    rest: str
+    start: Extent | None
+    stop: Extent | None
+    trips: Extent | None
+    count: str | None
+
+
+def peel_first(loop: LoopText, reasons: list[Refusal]) -> Reshaped | None:
+    """The loop with its first iteration in front, where that may remove the reasons."""
+    if not {r.code for r in reasons} <= _CURED or loop.node.orelse:
+        return None
+    space = _Reader(loop).space()
+    if space is None or (space.index and space.index[0] in binds(loop.node.body)):
+        return None
+    first = Specialised(loop.body, _knowledge(loop, space, Part.FIRST))
+    rest = Specialised(loop.body, _knowledge(loop, space, Part.REST))
+    if any(r.code == "FSC402" for r in reasons) and not rest.decided:
+        return None
+    head = first.code
+    if space.index is not None:
+        head = _with_literal(head, *space.index)
+    body = _without_flags(loop, rest.code)
+    lines = [*space.first, head.text]
+    before = "\n".join(line for line in lines if line)
+    text = f"{before}\n{space.rest}\n{indent(body.text or 'pass', '    ')}"
+    start = len(before) + 1
+    if _needs_guard(loop, space, head):
+        text = f"if {space.count} > 0:\n{indent(text, '    ')}"
+        shifted = before.count("\n") + 2
+        start += len(text.split("\n")[0]) + 1 + 4 * shifted
+        start -= 4 * sum(not line.strip() for line in before.split("\n"))
+    return loop.replaced(text, start)
+
+
+def _knowledge(loop: LoopText, space: _Space, part: Part) -> Knowledge:
+    constants, not_none = _constants(loop, part)
+    return Knowledge(
+        part,
+        loop.context,
+        space.index[0] if space.index else None,
+        space.start,
+        space.stop,
+        constants,
+        not_none,
+    )
+
+
+def _constants(loop: LoopText, part: Part) -> tuple[dict[str, object], frozenset[str]]:
+    """State that Python knows: flags, and None until the first iteration."""
+    types = CarryTypes(loop.node, loop.state.carried, (), loop.state.targets, loop.context)
+    constants: dict[str, object] = {}
+    not_none: set[str] = set()
+    for name in loop.state.carried:
+        start, updates = types.start(name), types.updates(name)
+        if not isinstance(start, ast.Constant) or (
+            isinstance(start.value, int | float) and (not isinstance(start.value, bool))
+        ):
+            continue
+        if part is Part.FIRST:
+            constants[name] = start.value
+        elif all(isinstance(u, ast.Constant) for u in updates) and _every_time(loop, name):
+            values = {u.value for u in updates if isinstance(u, ast.Constant)}
+            if len(values) == 1:
+                constants[name] = values.pop()
+        elif start.value is None and all(_is_something(loop, u) for u in updates):
+            not_none.add(name)
+    return constants, frozenset(not_none)
+
+
+def _every_time(loop: LoopText, name: str) -> bool:
+    return any(isinstance(s, ast.Assign) and name in binds(s) for s in loop.node.body)
+
+
+def _is_something(loop: LoopText, value: ast.expr) -> bool:
+    """Whether a value is surely not None."""
+    if isinstance(value, ast.Name) and value.id in loop.state.targets:
+        return True
+    if isinstance(value, ast.Tuple | ast.List | ast.Dict | ast.BinOp | ast.Compare):
+        return True
+    return kind_of(value, loop.context) not in (NOTHING, UNKNOWN)
+
+
+def _without_flags(loop: LoopText, code: Code) -> Code:
+    """Drops assignments of constants to flags that nobody reads any more."""
+    constants, _ = _constants(loop, Part.REST)
+    read = set(reads(code.statements)) | loop.state.live_after
+    edits = [
+        code.remove(s)
+        for s in code.statements
+        if isinstance(s, ast.Assign)
+        and isinstance(s.value, ast.Constant)
+        and set(binds(s)) <= set(constants) - read
+    ]
+    return code.edited(edits)
+
+
+def _with_literal(code: Code, name: str, value: str) -> Code:
+    """The code for one index; sums with literals are computed."""
+    number = literal_int(ast.parse(value, mode="eval").body)
+    edits: list[Edit] = []
+    if number is not None:
+        for node in walk_all(code.statements):
+            if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
+                found = extent(node, None)
+                if found.base == name:
+                    edits.append(code.replace(node, str(found.constant + number)))
+        edits = [
+            e
+            for e in edits
+            if not any(o != e and o.start <= e.start and e.end <= o.end for o in edits)
+        ]
+    return Code(renamed(code.edited(edits).text, {name: value}))
+
+
+def _needs_guard(loop: LoopText, space: _Space, head: Code) -> bool:
+    """Whether there may be no first iteration, and nothing would raise then."""
+    trips = space.trips
+    if trips is None or space.count is None:
+        return False  # taking the first item of nothing raises
+    if not trips.base:
+        return trips.constant < 1
+    for node in walk_all(head.statements):
+        if isinstance(node, ast.Subscript) and literal_int(node.slice) is not None:
+            if leading(node.value, loop.context).base == trips.base:
+                return False
+    return True
+
+
+class _Reader:
+    """Takes a header apart; None for what it does not know."""
+
+    def __init__(self, loop: LoopText) -> None:
+        self.loop = loop
+        self.context = loop.context
+
+    def text(self, node: ast.expr) -> str:
+        return one_line(self.context.source, node)
+
+    def space(self) -> _Space | None:
+        target, iterable = self.loop.node.target, self.loop.node.iter
+        if isinstance(iterable, ast.Call):
+            path = self.context.resolve(iterable.func)
+            if path == "range":
+                return self.range(target, iterable)
+            if path == "enumerate":
+                return self.enumerate(target, iterable)
+            if path == "zip":
+                return self.zip(target, iterable)
+            return None
+        sliced = self.sliced(target, iterable)
+        if sliced is None:
+            return None
+        first, rest = sliced
+        header = f"for {self.text(target)} in {rest}:"
+        return _Space(None, (first,), header, None, None, None, None)
+
+    def range(self, target: ast.expr, call: ast.Call) -> _Space | None:
+        if not isinstance(target, ast.Name) or call.keywords or not 1 <= len(call.args) <= 2:
+            return None
+        start = call.args[0] if len(call.args) == 2 else ast.Constant(0)
+        stop = call.args[-1]
+        first = ast.unparse(start)
+        if literal_int(start) is None:
+            return None
+        bounds = extent(start, self.context), extent(stop, self.context)
+        header = f"for {target.id} in range({add(first, 1)}, {self.text(stop)}):"
+        trips = bounds[1] + -bounds[0].constant
+        count = add(self.text(stop), -(literal_int(start) or 0))
+        return _Space((target.id, first), (), header, *bounds, trips, count)
+
+    def enumerate(self, target: ast.expr, call: ast.Call) -> _Space | None:
+        if not isinstance(target, ast.Tuple) or len(target.elts) != 2 or call.keywords:
+            return None
+        index, item = target.elts
+        first = ast.unparse(call.args[1]) if len(call.args) > 1 else "0"
+        number = literal_int(ast.parse(first, mode="eval").body)
+        sliced = self.sliced(item, call.args[0])
+        if sliced is None or number is None or not isinstance(index, ast.Name):
+            return None
+        bind, rest = sliced
+        header = f"for {self.text(target)} in enumerate({rest}, {number + 1}):"
+        start = Extent("", number)
+        stop = leading(call.args[0], self.context) + number
+        return _Space((index.id, first), (bind,), header, start, stop, None, None)
+
+    def zip(self, target: ast.expr, call: ast.Call) -> _Space | None:
+        if not isinstance(target, ast.Tuple) or call.keywords:
+            return None
+        if len(target.elts) != len(call.args):
+            return None
+        found = [self.sliced(t, a) for t, a in zip(target.elts, call.args, strict=True)]
+        parts = [f for f in found if f is not None]
+        if len(parts) != len(found):
+            return None
+        rest = ", ".join(r for _, r in parts)
+        header = f"for {self.text(target)} in zip({rest}):"
+        return _Space(None, tuple(b for b, _ in parts), header, None, None, None, None)
+
+    def sliced(self, target: ast.expr, source: ast.expr) -> tuple[str, str] | None:
+        """The statement that takes the first item, and what is left to iterate."""
+        name = self.text(target)
+        text = self.text(source)
+        match source:
+            case ast.Name() | ast.Attribute():
+                return f"{name} = {text}[0]", f"{text}[1:]"
+            case ast.Subscript(value=base, slice=ast.Slice(lower=lower, upper=None, step=None)):
+                number = literal_int(lower) if lower is not None else 0
+                if number is not None and number >= 0:
+                    whole = self.text(base)
+                    return f"{name} = {whole}[{number}]", f"{whole}[{number + 1}:]"
+        return None

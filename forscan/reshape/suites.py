@@ -1,0 +1,21 @@
+"""Suites inside a suite."""
+
+from __future__ import annotations
+
+import ast
+
+from forscan.syntax.code import Code, suite
+
+
+def suite_of(code: Code, statements: list[ast.stmt]) -> Code:
+    """The code of a suite that stands in another, with its comments."""
+    if not statements:
+        return Code("")
+    first = statements[0]
+    line = first.lineno
+    if code.text[code.line_start(code.start(first)) : code.start(first)].strip():
+        return suite(code, statements, line)
+    line -= 1
+    while not code.line(line).split("#")[0].rstrip().endswith(":"):
+        line -= 1
+    return suite(code, statements, line)
