@@ -11,7 +11,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
 
-from forscan.analyse.trip_count import definition
+from forscan.analyse.kinds import ARRAY, kind_of
+from forscan.analyse.numbers import LARGEST_INDEX, Numbers
+from forscan.analyse.traced_bounds import traced_parameters
 from forscan.find.context import FunctionContext
 from forscan.find.traced import Function
 from forscan.syntax.names import parameters, target_names, walk_all
@@ -191,20 +193,24 @@ _STATIC_KEYWORDS = {
     "decimals",
 }
 _STATIC_ATTRIBUTES = {"shape", "ndim", "dtype", "size", "weak_type", "aval", "sharding"}
-_LARGE = 10_000
+_WRAPPING = ast.Pow | ast.LShift | ast.RShift
 _DEPTH = 3  # functions that an index is followed into
-_NUMBER_BUILTINS = {"abs", "min", "max", "int", "float", "round", "range", "len", "bool"}
 
 
 class Uses:
     """Classifies uses of names in a suite of one function."""
 
     def __init__(
-        self, context: FunctionContext, body: Iterable[ast.AST], depth: int = _DEPTH
+        self,
+        context: FunctionContext,
+        body: Iterable[ast.AST],
+        depth: int = _DEPTH,
+        largest: int = LARGEST_INDEX,
     ) -> None:
         self.context = context
         self.body = list(body)
         self.depth = depth
+        self.largest = largest
         self.parents = context.module.functions.parents
 
     def of(self, name: str, *, integer: bool) -> list[Use]:
@@ -276,12 +282,19 @@ class Uses:
                 return parameter.arg
         return None
 
+    def is_array(self, node: ast.expr) -> bool:
+        """Whether an operand is an array for sure."""
+        if isinstance(node, ast.Name) and node.id in traced_parameters(self.context):
+            return True
+        return kind_of(node, self.context) == ARRAY
+
     def classify(self, node: ast.Name, integer: bool) -> Use:
         """The kind of one read, found by walking up the expression around it."""
         condition = self._condition(node) if integer else None
         if condition is not None:
             return Use(node, Kind.HAZARD, "a condition", value=condition)
         hazard = ""
+        numbers = Numbers(self.context, node.id, self.largest)
         value: ast.expr = node
         python_only = integer
         child: ast.AST = node
@@ -290,11 +303,12 @@ class Uses:
             match parent:
                 case ast.BinOp(left=left, op=op, right=right):
                     other = right if left is child else left
-                    if python_only and _is_python(other):
+                    if python_only and numbers.is_number(other):
                         value = parent
-                        hazard = hazard or _overflow(op, left, right, child)
-                    elif python_only and isinstance(op, ast.Pow) and right is child:
-                        return Use(node, Kind.HAZARD, "an exponent", value=value)
+                        hazard = hazard or numbers.wraps(parent)
+                    elif python_only and isinstance(op, _WRAPPING) and not self.is_array(other):
+                        # Of a Python integer it would wrap around; so it is computed as a whole.
+                        return Use(node, Kind.HAZARD, "an exponent or a shift", value=parent)
                     else:
                         python_only = False
                 case ast.UnaryOp(op=op):
@@ -399,12 +413,12 @@ class Uses:
         parent = self.parents.get(node)
         while isinstance(parent, ast.expr):
             if isinstance(parent, ast.IfExp) and (found is not None or parent.test is child):
-                if is_python_number(parent, node.id, self.context):
+                if Numbers(self.context, node.id).is_number(parent):
                     found = parent
             elif isinstance(parent, ast.Call) and parent.args and parent.args[0] is child:
                 assert isinstance(child, ast.expr)
                 if self.context.resolve(parent.func) == "jax.lax.cond" and _is_compound(child):
-                    if is_python_number(child, node.id, self.context):
+                    if Numbers(self.context, node.id).is_number(child):
                         return child
             child, parent = parent, self.parents.get(parent)
         return found
@@ -449,6 +463,7 @@ class Uses:
         hazard: str,
     ) -> Use | None:
         """The use as an argument; None where the result is an array like any other."""
+        numbers = Numbers(self.context, node.id)
         path = self.context.resolve(call.func)
         tail = (path or "").rsplit(".", 1)[-1]
         keyword = child.arg if isinstance(child, ast.keyword) else None
@@ -456,8 +471,9 @@ class Uses:
         if path and path.startswith("jax.debug."):
             return Use(node, Kind.PURE, "a callback's value")
         if path and path.startswith(("numpy.", "math.", "random.", "time.", "scipy.")):
-            if python_only and path.startswith(("numpy.", "math.")) and len(call.args) == 1:
-                return Use(node, Kind.HAZARD, f"an argument of {path}", value=call)
+            if python_only and path.startswith(("numpy.", "math.")):
+                if all(numbers.is_number(a) for a in call.args) and not call.keywords:
+                    return Use(node, Kind.HAZARD, f"an argument of {path}", value=call)
             return Use(node, Kind.CONCRETE, f"an argument of {path}")
         if path in _CONCRETE_BUILTINS and isinstance(call.func, ast.Name):
             if path == "print":
@@ -606,37 +622,6 @@ def _is_compound(test: ast.expr) -> bool:
     return chained or not plain
 
 
-def is_python_number(node: ast.expr, index: str, context: FunctionContext) -> bool:
-    """Whether an expression is a number of Python, given that the index is one."""
-    for part in ast.walk(node):
-        if isinstance(part, ast.Call):
-            path = context.resolve(part.func) or ""
-            if not path.startswith(("math.", "numpy.")) and path not in _NUMBER_BUILTINS:
-                return False
-        elif isinstance(part, ast.Subscript | ast.Starred | ast.Lambda | ast.Await):
-            return False
-        elif isinstance(part, ast.Name) and part.id != index:
-            imported = context.module.imports.imported(part.id) or part.id in _NUMBER_BUILTINS
-            if not imported and not _is_known_number(part.id, context):
-                return False
-    return True
-
-
-def _is_known_number(name: str, context: FunctionContext) -> bool:
-    value = definition(name, context)
-    if value is None:
-        return False
-    if isinstance(value, ast.Subscript) and isinstance(value.value, ast.Attribute):
-        return value.value.attr == "shape"
-    if isinstance(value, ast.Call) and isinstance(value.func, ast.Name):
-        return value.func.id == "len"
-    return all(
-        isinstance(n, ast.Constant) and isinstance(n.value, int | float)
-        for n in ast.walk(value)
-        if not isinstance(n, ast.operator | ast.unaryop | ast.BinOp | ast.UnaryOp)
-    )
-
-
 def names_in(node: ast.AST) -> set[str]:
     return {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
 
@@ -647,26 +632,3 @@ def _as_list(body: object) -> list[object]:
 
 def _worst(kind: Kind, hazard: str) -> Kind:
     return Kind.HAZARD if hazard else kind
-
-
-def _is_python(node: ast.expr) -> bool:
-    """Whether an expression is made of numbers only."""
-    return all(
-        isinstance(n, ast.Constant | ast.UnaryOp | ast.BinOp | ast.operator | ast.unaryop)
-        for n in ast.walk(node)
-    )
-
-
-def _overflow(op: ast.operator, left: ast.expr, right: ast.expr, child: ast.AST) -> str:
-    """Whether Python and int32 arithmetic differ: a few words, or nothing."""
-    if isinstance(op, ast.Pow | ast.LShift):
-        small = isinstance(right, ast.Constant) and right.value in (2,)
-        if isinstance(op, ast.Pow) and left is child and small:
-            return ""
-        return "a power" if isinstance(op, ast.Pow) else "a shift"
-    if isinstance(op, ast.Mult | ast.Add | ast.Sub):
-        other = right if left is child else left
-        for n in ast.walk(other):
-            if isinstance(n, ast.Constant) and isinstance(n.value, int) and abs(n.value) > _LARGE:
-                return "a product too large for int32"
-    return ""

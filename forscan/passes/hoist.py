@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import ast
 
-from forscan.analyse.uses import Kind, Use, is_python_number
+from forscan.analyse.numbers import Numbers
+from forscan.analyse.uses import Kind, Use
 from forscan.model import Element, Refusal, Refused
 from forscan.passes.draft import Draft
 from forscan.passes.mirror import mirror
@@ -36,7 +37,7 @@ def _checked(draft: Draft, use: Use) -> str:
         use.value is not None
         and counter is not None
         and counter.name in reads(use.value)
-        and is_python_number(use.value, counter.name, draft.context)
+        and _is_invariant(draft, use.value, counter.name)
     )
     if not plain or use.value is None:
         raise Refused(
@@ -59,6 +60,20 @@ def _checked(draft: Draft, use: Use) -> str:
             )
         )
     return one_line(draft.context.source, use.value)
+
+
+def _is_invariant(draft: Draft, value: ast.expr, index: str) -> bool:
+    """Whether an expression can be computed before the loop, for each index."""
+    if Numbers(draft.context, index).is_number(value):
+        return True
+    state = draft.state
+    changed = {*state.carried, *state.local, *state.last, *state.targets} - {index}
+    simple = all(
+        isinstance(n, ast.BinOp | ast.UnaryOp | ast.Name | ast.Constant)
+        for n in ast.walk(value)
+        if isinstance(n, ast.expr)
+    )
+    return simple and not set(reads(value)) & changed
 
 
 def _one(draft: Draft, text: str, uses: list[Use]) -> Draft:

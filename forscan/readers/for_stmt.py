@@ -7,16 +7,18 @@ import re
 
 from forscan.analyse.carry_types import CarryTypes
 from forscan.analyse.effects import Effects, refuse
+from forscan.analyse.growth import growing_integers
 from forscan.analyse.lists import FilledList, find_lists
+from forscan.analyse.numbers import LARGEST_INDEX
 from forscan.analyse.state import State, captured_outside, state_of
-from forscan.analyse.trip_count import Extent
+from forscan.analyse.trip_count import Extent, literal_int
 from forscan.analyse.uses import Kind, Use, Uses
 from forscan.find.context import FunctionContext
 from forscan.find.sites import Site
 from forscan.model import Carry, Loop, Refusal, Refused
 from forscan.passes.draft import Draft
 from forscan.readers.space import Space, read_space
-from forscan.syntax.code import Code, suite, suite_end
+from forscan.syntax.code import Code, expression, suite, suite_end
 from forscan.syntax.names import binds, free_names, walk_all
 from forscan.syntax.source import Source
 
@@ -46,6 +48,8 @@ def read(site: Site, target: str) -> Draft:
         *wrong_lists,
         *_unbound(state, node),
         *_concrete(state, space, uses, node, context),
+        *_rebound_index(space, state, node),
+        *growing_integers(node, state, context),
         *_late_binding(state, node, context),
         *_types(state, lists, node, context),
         *_outer_names(state, node, context),
@@ -176,7 +180,25 @@ def _unbound(state: State, node: ast.For) -> list[Refusal]:
 def _index_uses(space: Space, node: ast.For, context: FunctionContext) -> list[Use]:
     if space.counter is None:
         return []
-    return Uses(context, node.body).of(space.counter.name, integer=True)
+    bounds = [literal_int(expression(t)) for t in (space.counter.start, space.counter.stop)]
+    known = [abs(b) for b in bounds if b is not None]
+    largest = max(known) if len(known) == len(bounds) else max([*known, LARGEST_INDEX])
+    return Uses(context, node.body, largest=largest).of(space.counter.name, integer=True)
+
+
+def _rebound_index(space: Space, state: State, node: ast.For) -> list[Refusal]:
+    """An index that the body gives another value is no index any more."""
+    counter = space.counter
+    if counter is None or counter.name not in state.targets or counter.name not in binds(node.body):
+        return []
+    return [
+        refuse(
+            "FSC401",
+            node,
+            f"{counter.name} is the index and gets another value in the body",
+            "Use another name for the new value.",
+        )
+    ]
 
 
 def _concrete(
@@ -295,20 +317,6 @@ def _needed_after(state: State, node: ast.For, context: FunctionContext) -> list
                         f"{name} is a Python number and is used behind the loop as {use.what}, which is "
                         "static: carried by a scan it would be a tracer",
                         "Compute the number from the trip count instead.",
-                    )
-                )
-        for update in checker.updates(name):
-            product = isinstance(update, ast.BinOp) and isinstance(
-                update.op, ast.Mult | ast.Pow | ast.LShift
-            )
-            if product and isinstance(start, ast.Constant) and isinstance(start.value, int):
-                found.append(
-                    refuse(
-                        "FSC403",
-                        update,
-                        f"{name} is a Python integer that grows by multiplication: carried as int32 it "
-                        "would wrap around without an error",
-                        "Start from a float, or compute the numbers before the loop in Python.",
                     )
                 )
     return found

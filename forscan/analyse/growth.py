@@ -1,0 +1,85 @@
+"""Python integers as state that grow beyond int32.
+
+A Python int has no bounds. Carried by a scan it is an int32, which wraps around without
+an error: `w = 2 * w` over 40 iterations ends at 0.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from forscan.analyse.carry_types import CarryTypes
+from forscan.analyse.effects import refuse
+from forscan.analyse.numbers import LARGEST_INDEX, Numbers
+from forscan.analyse.state import State
+from forscan.find.context import FunctionContext
+from forscan.model import Refusal
+from forscan.syntax.names import walk_all
+
+_LARGE_STEP = 10_000
+
+
+def growing_integers(loop: ast.For, state: State, context: FunctionContext) -> Iterator[Refusal]:
+    """A refusal for each integer that may grow too large."""
+    types = CarryTypes(loop, state.carried, (), state.targets, context)
+    integers = {n for n in state.carried if _is_integer(types.start(n))}
+    while True:  # state that takes in an array is an array
+        arrays = {
+            n
+            for n in integers
+            if not all(_is_python(u, integers, state, context) for u in types.updates(n))
+        }
+        if not arrays:
+            break
+        integers -= arrays
+    for name in state.carried:
+        if name in integers:
+            for update in types.updates(name):
+                if _grows_fast(update, integers, context):
+                    yield refuse(
+                        "FSC403",
+                        update,
+                        f"{name} is a Python integer that grows fast: carried as int32 it would "
+                        "wrap around without an error",
+                        "Start from a float, or compute the numbers before the loop in Python.",
+                    )
+                    break
+
+
+def _is_integer(start: ast.expr | None) -> bool:
+    return (
+        isinstance(start, ast.Constant)
+        and isinstance(start.value, int)
+        and not isinstance(start.value, bool)
+    )
+
+
+def _is_python(
+    update: ast.expr, integers: set[str], state: State, context: FunctionContext
+) -> bool:
+    """Whether an update is made of Python numbers only."""
+    known = Numbers(context, "")
+    for node in ast.walk(update):
+        if isinstance(node, ast.Call | ast.Subscript | ast.Attribute | ast.Lambda):
+            return False
+        if isinstance(node, ast.Name) and node.id not in integers:
+            if node.id not in state.targets and not known.is_known(node.id):
+                return False
+    return True
+
+
+def _grows_fast(update: ast.expr, integers: set[str], context: FunctionContext) -> bool:
+    own = [n for n in ast.walk(update) if isinstance(n, ast.Name) and n.id in integers]
+    if not own:
+        return False
+    if any(
+        isinstance(n, ast.BinOp) and isinstance(n.op, ast.Mult | ast.Pow | ast.LShift)
+        for n in walk_all([update])
+    ):
+        return True
+    if len(own) > 1:
+        return True  # a sum of states doubles
+    numbers = Numbers(context, "", LARGEST_INDEX)
+    others = [n for n in ast.walk(update) if isinstance(n, ast.Constant | ast.Name)]
+    return any(numbers.magnitude(n) > _LARGE_STEP for n in others if n not in own)

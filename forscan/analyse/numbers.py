@@ -1,0 +1,158 @@
+"""Numbers that Python computes while tracing, and when int32 would not follow them.
+
+In a `for` the index is a Python int, and so is whatever Python makes of it and of other
+Python numbers. Inside a scan it is an int32: sums and products that are small stay the
+same, powers and large products wrap around without an error.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+
+from forscan.analyse.trip_count import definition, literal_int
+from forscan.find.context import FunctionContext
+
+LARGEST_INDEX = 10_000  # nobody waits for a compiler to take more copies of a body
+_INT32 = 2**31 - 1
+_BUILTINS = {"abs", "min", "max", "int", "float", "round", "range", "len", "bool"}
+
+
+class Numbers:
+    """What is known of Python numbers in the body of one loop.
+
+    Args:
+      context: the function around it.
+      index: the induction variable.
+      largest: a bound of its magnitude.
+    """
+
+    def __init__(self, context: FunctionContext, index: str, largest: int = LARGEST_INDEX) -> None:
+        self.context = context
+        self.index = index
+        self.largest = largest
+
+    def is_number(self, node: ast.AST) -> bool:
+        """Whether an expression is a Python number, given that the index is one."""
+        match node:
+            case ast.Constant(value=value):
+                return isinstance(value, int | float | complex)
+            case ast.Name(id=name):
+                return name == self.index or self.is_known(name)
+            case ast.Attribute():
+                path = self.context.resolve(node) or ""
+                return path.startswith("math.") or path in ("numpy.pi", "numpy.e")
+            case ast.Call(func=function, args=arguments, keywords=[]):
+                path = self.context.resolve(function) or ""
+                known = path.startswith(("math.", "numpy.")) or path in _BUILTINS
+                return known and all(self.is_number(a) for a in arguments)
+            case ast.Tuple(elts=items) | ast.List(elts=items):
+                return all(self.is_number(i) for i in items)  # i in (0, 3)
+            case ast.BinOp() | ast.UnaryOp() | ast.BoolOp() | ast.Compare() | ast.IfExp():
+                parts = [p for p in ast.iter_child_nodes(node) if isinstance(p, ast.expr)]
+                return all(self.is_number(p) for p in parts)
+        return False
+
+    def is_known(self, name: str) -> bool:
+        """Whether a name that the loop does not change is a Python number."""
+        if name in self.static:
+            return True
+        value = definition(name, self.context)
+        if value is None:
+            return False
+        if isinstance(value, ast.Subscript) and isinstance(value.value, ast.Attribute):
+            return value.value.attr == "shape"
+        if isinstance(value, ast.Call) and isinstance(value.func, ast.Name):
+            return value.func.id == "len"
+        return all(
+            isinstance(n, ast.Constant) and isinstance(n.value, int | float)
+            for n in ast.walk(value)
+            if not isinstance(n, ast.operator | ast.unaryop | ast.BinOp | ast.UnaryOp)
+        )
+
+    @property
+    def static(self) -> set[str]:
+        """Parameters that jit was told are static, of the function and those around it."""
+        traced = self.context.module.traced
+        found: set[str] = set()
+        scope: ast.AST | None = self.context.node
+        while scope is not None:
+            info = traced.jitted.get(scope)
+            found |= info.static if info is not None else set()
+            scope = self.context.module.functions.enclosing(scope)
+        return found
+
+    def wraps(self, node: ast.BinOp) -> str:
+        """Why int32 arithmetic may differ from Python's here: a few words, or nothing."""
+        if isinstance(node.op, ast.Pow):
+            square = literal_int(node.right) == 2 and self.index not in _names(node.right)
+            if not square or self.magnitude(node) > _INT32:
+                return "a power"
+        elif isinstance(node.op, ast.LShift | ast.RShift):
+            return "a shift"
+        elif self.magnitude(node) > _INT32:
+            return "a number that may be too large for int32"
+        return ""
+
+    def magnitude(self, node: ast.expr) -> float:
+        """A bound of the magnitude of an integer; 0 for floats, which do not wrap around."""
+        match node:
+            case ast.Constant(value=value):
+                return abs(value) if isinstance(value, int) else 0
+            case ast.Name(id=name):
+                return self.magnitude_of_name(name)
+            case ast.UnaryOp(operand=operand):
+                return self.magnitude(operand)
+            case ast.BinOp(left=left, op=op, right=right):
+                return self.magnitude_of_operation(op, left, right)
+            case ast.Call() | ast.Attribute():
+                return 0
+        return math.inf
+
+    def magnitude_of_name(self, name: str) -> float:
+        if name == self.index:
+            return self.largest
+        value = definition(name, self.context)
+        if value is None:
+            return math.inf  # a static argument
+        if isinstance(value, ast.Subscript | ast.Call):
+            return LARGEST_INDEX  # a length
+        return self.magnitude(value)
+
+    def magnitude_of_operation(self, op: ast.operator, left: ast.expr, right: ast.expr) -> float:
+        if self.is_float(left) or self.is_float(right) or isinstance(op, ast.Div):
+            return 0
+        a, b = self.magnitude(left), self.magnitude(right)
+        match op:
+            case ast.Add() | ast.Sub():
+                return a + b
+            case ast.Mult():
+                return a * b if a and b else 0
+            case ast.Pow():
+                return a**b if a < _INT32 and b < 64 else math.inf
+            case ast.FloorDiv():
+                return a
+            case ast.Mod():
+                return min(a, b)
+        return math.inf
+
+    def is_float(self, node: ast.expr) -> bool:
+        match node:
+            case ast.Constant(value=value):
+                return isinstance(value, float)
+            case ast.Name(id=name):
+                given = definition(name, self.context) if name != self.index else None
+                return given is not None and self.is_float(given)
+            case ast.UnaryOp(operand=operand):
+                return self.is_float(operand)
+            case ast.BinOp(left=left, op=op, right=right):
+                return isinstance(op, ast.Div) or self.is_float(left) or self.is_float(right)
+            case ast.Call():
+                return (self.context.resolve(node.func) or "").startswith("math.")
+            case ast.Attribute():
+                return True
+        return False
+
+
+def _names(node: ast.AST) -> set[str]:
+    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
