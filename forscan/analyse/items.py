@@ -13,6 +13,26 @@ from forscan.syntax.names import parameters, target_names, walk_all
 
 _LOUD = ("jax.numpy.", "jax.nn.", "jax.lax.", "jax.random.", "jax.scipy.")
 _OF_SEQUENCES = {"stack", "array", "asarray", "concatenate", "hstack", "vstack"}
+_ARRAY_ATTRIBUTES = {
+    "T",
+    "mT",
+    "astype",
+    "dtype",
+    "shape",
+    "ndim",
+    "size",
+    "at",
+    "sum",
+    "mean",
+    "max",
+    "min",
+    "reshape",
+    "dot",
+    "ravel",
+    "prod",
+    "std",
+    "var",
+}
 _TREES = {"jax.tree.map", "jax.tree_util.tree_map", "jax.tree_map"}
 
 
@@ -67,7 +87,7 @@ def _use(
         case ast.Compare() | ast.UnaryOp() | ast.AugAssign():
             return True
         case ast.Attribute(attr=attribute):
-            return attribute in ("T", "astype", "dtype", "sum", "mean", "at", "ndim")
+            return attribute in _ARRAY_ATTRIBUTES
         case ast.Subscript(value=base, slice=index):
             if base is not node:
                 return True
@@ -103,8 +123,11 @@ def _argument(
         return True
     if path.startswith(("jax.tree", "jax.debug")):
         return None
-    if isinstance(function, ast.Attribute) and function.attr == "append":
-        return None
+    if isinstance(function, ast.Attribute):
+        if function.attr == "append":
+            return None
+        if _is_at(function.value):  # buffer.at[i].set(item)
+            return True
     callee = next(iter(context.module.traced.candidates(function)), None)
     if callee is None:
         # `hs.append(cell(h, x))` of an unknown cell: an array in most code, and a
@@ -122,6 +145,14 @@ def _argument(
     if not isinstance(callee, ast.Lambda):
         place = FunctionContext(context.module, callee)
     return _judge(names[position + offset], body, place, depth - 1, unpacked)
+
+
+def _is_at(node: ast.expr) -> bool:
+    return (
+        isinstance(node, ast.Subscript)
+        and isinstance(node.value, ast.Attribute)
+        and node.value.attr == "at"
+    )
 
 
 def is_array_expression(

@@ -96,13 +96,14 @@ def _filled(
     block = block_of(loop, context)
     start = block.index(definition)
     between = block[start + 1 : block.index(loop)]
-    empty = isinstance(definition.value, ast.List) and not definition.value.elts
+    value = given_value(definition, name)
+    empty = isinstance(value, ast.List) and not value.elts
     touched = any(_mentions(s, name) for s in between)
     inside = set(ast.walk(loop)) | set(ast.walk(definition))
     grown = [s for s in between if _grows(s, name)]
     plain = len(definition.targets) == 1
     looking = [s for s in between if _looks_at_items(s, name)]
-    items = isinstance(definition.value, ast.List) and bool(definition.value.elts)
+    items = isinstance(value, ast.List) and bool(value.elts)
     own = all(s in grown or s in looking for s in between if _mentions(s, name))
     seeded = plain and own and (bool(grown) or items)
     if seeded:
@@ -158,16 +159,28 @@ def _definition(name: str, loop: ast.For, context: FunctionContext) -> ast.Assig
     """The last assignment of a list display to the name in the loop's own suite."""
     block = block_of(loop, context)
     for statement in reversed(block[: block.index(loop)]):
-        if isinstance(statement, ast.Assign) and any(
-            isinstance(t, ast.Name) and t.id == name for t in statement.targets
-        ):
-            return statement if _is_list(statement.value) else None
+        if isinstance(statement, ast.Assign):
+            value = given_value(statement, name)
+            if value is not None:
+                return statement if _is_list(value) else None
         rebound = any(
             isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store)
             for n in ast.walk(statement)
         )
         if rebound and appended(statement) is None:
             return None
+    return None
+
+
+def given_value(statement: ast.Assign, name: str) -> ast.expr | None:
+    """What an assignment gives to a name, alone or in `xs, ys = [], []`."""
+    for target in statement.targets:
+        if isinstance(target, ast.Name) and target.id == name:
+            return statement.value
+        if isinstance(target, ast.Tuple) and isinstance(statement.value, ast.Tuple):
+            for item, value in zip(target.elts, statement.value.elts, strict=False):
+                if isinstance(item, ast.Name) and item.id == name:
+                    return value
     return None
 
 

@@ -26,7 +26,29 @@ def append_to_ys(draft: Draft) -> Draft:
     """
     for filled in draft.lists:
         draft = _one_list(draft, filled)
-    return draft
+    gone: dict[ast.Assign, set[str]] = {}
+    for filled in draft.lists:
+        if filled.fresh:
+            gone.setdefault(filled.definition, set()).add(filled.name)
+    edits = [_without_names(draft, made, names) for made, names in gone.items()]
+    return replace(draft, edits=(*draft.edits, *edits))
+
+
+def _without_names(draft: Draft, made: ast.Assign, names: set[str]) -> Edit:
+    """The statement that makes lists, without those that have become outputs."""
+    source = draft.context.source
+    target, value = made.targets[0], made.value
+    if not isinstance(target, ast.Tuple) or not isinstance(value, ast.Tuple):
+        return removal(source, made)
+    kept = [
+        (source.segment(t), source.segment(v))
+        for t, v in zip(target.elts, value.elts, strict=True)
+        if not (isinstance(t, ast.Name) and t.id in names)
+    ]
+    if not kept:
+        return removal(source, made)
+    left, right = (", ".join(part) for part in zip(*kept, strict=True))
+    return Edit(source.start(made), source.end(made), f"{left} = {right}")
 
 
 def _one_list(draft: Draft, filled: FilledList) -> Draft:
@@ -55,8 +77,6 @@ def _one_list(draft: Draft, filled: FilledList) -> Draft:
     draft = _bind_value(draft, filled, result, after.tree)
     edits = list(draft.edits)
     rest: tuple[str, ...] = ()
-    if filled.fresh:
-        edits.append(removal(draft.context.source, filled.definition))
     if after.as_array:
         edits += after.edits
         rest = after.after

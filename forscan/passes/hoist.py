@@ -16,8 +16,7 @@ from forscan.passes.draft import Draft
 from forscan.passes.mirror import mirror
 from forscan.syntax.code import Code, one_line
 from forscan.syntax.names import reads, walk_all
-
-_LONG = 60  # a longer table gets a name of its own
+from forscan.syntax.source import Edit
 
 
 def hoist(draft: Draft) -> Draft:
@@ -93,12 +92,11 @@ def _one(draft: Draft, text: str, uses: list[Use]) -> Draft:
         draft = draft.with_loop(before=(*draft.loop.before, f"{name} = {table}"))
         return _replaced(draft, found, f"{name}[{counter.name}{start}]")
     new = named[1] if named else draft.fresh.name("factor", "value")
-    if len(table) > _LONG:
-        name = draft.fresh.name(f"{new}s", "factors")
-        draft = draft.with_loop(before=(*draft.loop.before, f"{name} = {table}"))
-        table = name
-    element = Element(new, table)
-    draft = draft.with_loop(elements=(*draft.loop.elements, element))
+    name = draft.fresh.name(f"{new}s", f"{new}_table")
+    draft = draft.with_loop(
+        before=(*draft.loop.before, f"{name} = {table}"),
+        elements=(*draft.loop.elements, Element(new, name)),
+    )
     if named:
         body = draft.loop.body
         return draft.with_loop(body=body.edited([body.remove(named[0])]))
@@ -127,5 +125,16 @@ def _stores(body: Code, name: str) -> list[str]:
 
 def _replaced(draft: Draft, nodes: list[ast.expr], new: str) -> Draft:
     body = draft.loop.body
-    edits = {(body.start(n), body.end(n)): body.replace(n, new) for n in nodes}
-    return draft.with_loop(body=body.edited(edits.values()))
+    edits = {_with_parentheses(body, n): new for n in nodes}
+    return draft.with_loop(body=body.edited(Edit(*place, text) for place, text in edits.items()))
+
+
+def _with_parentheses(body: Code, node: ast.expr) -> tuple[int, int]:
+    """Where an expression stands, with parentheses around it that no name needs."""
+    start, end = body.start(node), body.end(node)
+    head, tail = body.text[:start], body.text[end:]
+    if head.endswith("(") and tail.startswith(")"):
+        before = head[:-1].rstrip()[-1:]
+        if before and not (before.isalnum() or before in "_])"):
+            return start - 1, end + 1
+    return start, end

@@ -37,6 +37,9 @@ def trip_count(counter: Counter) -> str:
     start = literal_int(expression(counter.start))
     if counter.step == "1" and start is not None:
         return add(counter.stop, -start)
+    numbers = [literal_int(expression(t)) for t in (counter.start, counter.stop, counter.step)]
+    if None not in numbers:
+        return str(len(range(*(n for n in numbers if n is not None))))
     return f"len(range({counter.range}))"
 
 

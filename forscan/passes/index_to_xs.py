@@ -124,18 +124,28 @@ def _element(draft: Draft, read: Read) -> Element | None:
     base = ast.unparse(read.base)
     if not base.isidentifier() and "." not in base:
         base = f"({base})"
-    source = _sliced(draft, read, base, start, tied and room == 0, found)
+    source = _sliced(draft, read, base, start, room if tied else None, found)
     return Element("", source, gives_length=tied)
 
 
-def _sliced(draft: Draft, read: Read, base: str, start: int, whole: bool, found: Evidence) -> str:
+def _sliced(
+    draft: Draft, read: Read, base: str, start: int, room: int | None, found: Evidence
+) -> str:
+    """The part of an array that the loop reads.
+
+    Args:
+      room: how many items behind the last one are not read, where that is known.
+    """
     counter = draft.loop.counter
     assert counter is not None
     jnp = draft.spelling.jnp
     if found is Evidence.TABLE:
         base = f"{jnp}.stack({base})"  # numbers stay weakly typed, as in Python
     lower = "" if start + read.offset == 0 else str(start + read.offset)
-    upper = "" if whole else _upper(counter.stop, read.offset)
+    if room is None:
+        upper = _upper(counter.stop, read.offset)
+    else:
+        upper = f"-{room}" if room else ""
     part = f"{lower}:{upper}"
     if counter.step != "1":
         part += f":{counter.step}"

@@ -49,6 +49,7 @@ def read(site: Site, target: str) -> Draft:
         *_unbound(state, node),
         *_concrete(state, space, uses, node, context),
         *_rebound_index(space, state, node),
+        *_functions_after(state, node),
         *growing_integers(node, state, context),
         *_late_binding(state, node, context),
         *_types(state, lists, node, context),
@@ -186,6 +187,20 @@ def _index_uses(space: Space, node: ast.For, context: FunctionContext) -> list[U
     return Uses(context, node.body, largest=largest).of(space.counter.name, integer=True)
 
 
+def _functions_after(state: State, node: ast.For) -> list[Refusal]:
+    """A function cannot be the output of a scan."""
+    return [
+        refuse(
+            "FSC401",
+            node,
+            f"{name} is a function that the body makes and that is used behind the loop",
+            "Make the function behind the loop.",
+        )
+        for name in (*state.last, *state.carried)
+        if name in _functions_made(node)
+    ]
+
+
 def _rebound_index(space: Space, state: State, node: ast.For) -> list[Refusal]:
     """An index that the body gives another value is no index any more."""
     counter = space.counter
@@ -210,14 +225,30 @@ def _concrete(
     for use in uses:
         if use.kind >= Kind.CONCRETE:
             found.append(_concrete_refusal(use, "the index"))
+    functions = _functions_made(node)
     for name in _varying(state, node):
-        if name == index:
+        if name == index or name in functions:
             continue
         for use in Uses(context, node.body).of(name, integer=False):
             if use.kind >= Kind.CONCRETE:
                 found.append(_concrete_refusal(use, "a value of the loop"))
     found += _needed_after(state, node, context)
     return found
+
+
+def _functions_made(node: ast.For) -> set[str]:
+    """Names that the body gives to functions and to nothing else."""
+    made: set[str] = set()
+    targets: list[ast.expr] = []
+    for statement in walk_all(node.body):
+        match statement:
+            case ast.FunctionDef(name=name):
+                made.add(name)
+            case ast.Assign(targets=[ast.Name(id=name) as target], value=ast.Lambda()):
+                made.add(name)
+                targets.append(target)
+    stores = (n for n in walk_all(node.body) if isinstance(n, ast.Name) and n not in targets)
+    return made - {n.id for n in stores if isinstance(n.ctx, ast.Store)}
 
 
 def _concrete_refusal(use: Use, what: str) -> Refusal:

@@ -77,7 +77,7 @@ class _Reader:
             if path == "enumerate" and self.enumerates(iterable):
                 return self.enumerate(target, iterable)
             if path == "zip" and self.zips(iterable):
-                return self.zip(target, arguments)
+                return self.zip(target, arguments, strict=_is_strict(iterable))
         if isinstance(iterable, ast.Tuple | ast.List):
             return self.literal(target, iterable)
         return self.array(target, iterable)
@@ -182,7 +182,7 @@ class _Reader:
             and bool(call.args)
         )
 
-    def zip(self, target: ast.expr, parts: list[ast.expr]) -> Space:
+    def zip(self, target: ast.expr, parts: list[ast.expr], strict: bool) -> Space:
         head: tuple[str, ...] = ()
         if isinstance(target, ast.Tuple | ast.List) and len(target.elts) == len(parts):
             targets = target.elts
@@ -192,6 +192,8 @@ class _Reader:
             head = (f"{name} = ({', '.join(items)}{',' * (len(items) == 1)})",)
             targets = [ast.copy_location(ast.Name(n, ast.Store()), target) for n in items]
         spaces = [self.read(t, p) for t, p in zip(targets, parts, strict=True)]
+        if len({s.reverse for s in spaces}) > 1:
+            spaces = [_forwards(s) for s in spaces]
         counters = [s.counter for s in spaces if s.counter]
         if len(counters) > 1 or len({s.reverse for s in spaces}) > 1:
             raise _no(
@@ -208,6 +210,8 @@ class _Reader:
             (),
             tuple(t for s in spaces for t in s.trips),
         )
+        if strict:  # a scan checks the lengths as well
+            return replace(space, trips=space.trips[:1])
         return space if len(set(space.trips)) == 1 else self.trim(space)
 
     def trim(self, space: Space) -> Space:
@@ -216,27 +220,27 @@ class _Reader:
         `zip` stops at the shortest, a scan raises: the cut costs nothing where the
         lengths are equal.
         """
-        numbers = {t.constant for t in space.trips if not t.base}
-        if space.counter or space.reverse or len(space.elements) < 2 or numbers:
+        if space.counter or space.reverse or len(space.elements) < 2:
             raise _no(
                 "FSC201",
                 self.loop.iter,
                 "the parts of the zip may differ in length: zip stops at the shortest, a scan raises",
                 "Cut the arrays to one length before the loop.",
             )
-        if any(not e.source.isidentifier() for e in space.elements):
-            raise _no(
-                "FSC201",
-                self.loop.iter,
-                "the parts of the zip may differ in length: zip stops at the shortest, a scan raises",
-                "Give the parts names and cut them to one length before the loop.",
-            )
+        before = []
+        elements = []
+        for e in space.elements:
+            source = e.source
+            if not source.isidentifier():
+                source = self.fresh.name(f"{e.target}s", "items")
+                before.append(f"{source} = {e.source}")
+            elements.append(replace(e, source=source))
         n = self.fresh.name("n", "length")
-        lengths = ", ".join(f"len({e.source})" for e in space.elements)
-        elements = tuple(replace(e, source=f"{e.source}[:{n}]") for e in space.elements)
-        before = (f"{n} = min({lengths})",)
+        lengths = ", ".join(f"len({e.source})" for e in elements)
+        before.append(f"{n} = min({lengths})")
+        cut = tuple(replace(e, source=f"{e.source}[:{n}]") for e in elements)
         trips = (Extent(n, 0),)
-        return replace(space, elements=elements, before=before, trips=trips, length=n)
+        return replace(space, elements=cut, before=tuple(before), trips=trips, length=n)
 
     # items
 
@@ -322,3 +326,18 @@ class _Reader:
         from forscan.analyse.items import used_as_arrays
 
         return used_as_arrays(target, self.loop, self.context)
+
+
+def _is_strict(call: ast.Call) -> bool:
+    return any(
+        k.arg == "strict" and isinstance(k.value, ast.Constant) and k.value.value is True
+        for k in call.keywords
+    )
+
+
+def _forwards(space: Space) -> Space:
+    """Reversed arrays as arrays, where other parts of a zip run forwards."""
+    if not space.reverse or space.counter is not None:
+        return space
+    elements = tuple(replace(e, source=f"{e.source}[::-1]") for e in space.elements)
+    return replace(space, elements=elements, reverse=False)

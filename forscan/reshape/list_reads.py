@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 
-from forscan.analyse.lists import FilledList, appended, find_lists
+from forscan.analyse.lists import FilledList, appended, find_lists, given_value
 from forscan.analyse.trip_count import extent, literal_int
 from forscan.model import Refusal
 from forscan.reshape.site import LoopText, Reshaped
@@ -62,7 +62,7 @@ def _depth(loop: LoopText, filled: FilledList, body: Code) -> int | None:
     reads = _reads(body, filled.name)
     if not reads or len(appends) != 1 or len(filled.definition.targets) != 1:
         return None
-    seeds = filled.definition.value
+    seeds = given_value(filled.definition, filled.name)
     count = len(seeds.elts) if isinstance(seeds, ast.List) else 0
     back = [_back(loop, r, count) for r in reads]
     known = [b for b in back if b is not None]
@@ -103,7 +103,7 @@ def _names(loop: LoopText, name: str, depth: int) -> list[str]:
 
 
 def _named(loop: LoopText, filled: FilledList, body: Code, names: list[str]) -> Code:
-    seeds = filled.definition.value
+    seeds = given_value(filled.definition, filled.name)
     count = len(seeds.elts) if isinstance(seeds, ast.List) else 0
     edits: list[Edit] = []
     for read in _reads(body, filled.name):
