@@ -18,7 +18,6 @@ _ARRAY_ATTRIBUTES = {
     "mT",
     "astype",
     "dtype",
-    "shape",
     "ndim",
     "size",
     "at",
@@ -87,6 +86,8 @@ def _use(
         case ast.Compare() | ast.UnaryOp() | ast.AugAssign():
             return True
         case ast.Attribute(attr=attribute):
+            if attribute == "shape":  # rows of a list may have different shapes
+                return _is_asserted(parent, parents)
             return attribute in _ARRAY_ATTRIBUTES
         case ast.Subscript(value=base, slice=index):
             if base is not node:
@@ -106,6 +107,12 @@ def _use(
         case ast.Assign(value=value) if value is node:
             return True
     return False
+
+
+def _is_asserted(node: ast.AST, parents: dict[ast.AST, ast.AST]) -> bool:
+    while node is not None and not isinstance(node, ast.stmt):
+        node = parents[node]
+    return isinstance(node, ast.Assert)
 
 
 def _argument(

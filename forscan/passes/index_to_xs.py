@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from forscan.analyse.arrays import Evidence, evidence
 from forscan.analyse.items import reads_as_arrays
+from forscan.analyse.linear import difference, linear
 from forscan.analyse.trip_count import Extent, extent, leading, literal_int, stable
 from forscan.analyse.uses import Kind, Use
 from forscan.model import Element
@@ -23,16 +24,18 @@ class Read:
       base: the array.
       axis: the axis that the index picks from.
       offset: what is added to the index.
+      mirrored: whether the last item comes first, `a[n - 1 - i]`.
     """
 
     node: ast.Subscript
     base: ast.expr
     axis: int
     offset: int
+    mirrored: bool = False
 
     @property
-    def key(self) -> tuple[str, int, int]:
-        return ast.unparse(self.base), self.axis, self.offset
+    def key(self) -> tuple[str, int, int, bool]:
+        return ast.unparse(self.base), self.axis, self.offset, self.mirrored
 
 
 def index_to_xs(draft: Draft) -> Draft:
@@ -41,7 +44,7 @@ def index_to_xs(draft: Draft) -> Draft:
     if draft.target != "scan" or counter is None or not draft.index_uses:
         return draft
     reads_now = _reads(draft)
-    groups: dict[tuple[str, int, int], list[Read]] = {}
+    groups: dict[tuple[str, int, int, bool], list[Read]] = {}
     for read in reads_now:
         groups.setdefault(read.key, []).append(read)
     for group in groups.values():
@@ -63,7 +66,7 @@ def _reads(draft: Draft) -> list[Read]:
     for use in draft.index_uses:
         if use.read is None:
             continue
-        read = parse_read(use.read, use)
+        read = parse_read(draft, use.read, use)
         if read is None or set(reads(read.base)) & changed:
             continue
         if evidence(read.base, draft.context) is not Evidence.OTHER:
@@ -78,7 +81,7 @@ def _reads(draft: Draft) -> list[Read]:
     return [r for r in found if ast.unparse(r.base) not in unproven]
 
 
-def parse_read(node: ast.Subscript, use: Use) -> Read | None:
+def parse_read(draft: Draft, node: ast.Subscript, use: Use) -> Read | None:
     """`a[i + c]`, `a[:, i]`, `a[:, i, :]`: all other axes taken whole."""
     index = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     axis = None
@@ -93,7 +96,21 @@ def parse_read(node: ast.Subscript, use: Use) -> Read | None:
     if axis is None:
         return None
     offset = _offset(index[axis], use.node.id)
+    if offset is None and _is_mirrored(draft, index[axis]):
+        return Read(node, node.value, axis, 0, mirrored=True)
     return None if offset is None else Read(node, node.value, axis, offset)
+
+
+def _is_mirrored(draft: Draft, item: ast.expr) -> bool:
+    """`stop - 1 - i` for an index that counts from 0 to the stop."""
+    counter = draft.loop.counter
+    if counter is None or (counter.start, counter.step) != ("0", "1"):
+        return False
+    place = linear(item, draft.context)
+    if place[counter.name] != -1:
+        return False
+    place[counter.name] = 0
+    return difference(place, linear(expression(counter.stop), draft.context)) == -1
 
 
 def _offset(node: ast.expr, name: str) -> int | None:
@@ -142,16 +159,23 @@ def _sliced(
     if found is Evidence.TABLE:
         base = f"{jnp}.stack({base})"  # numbers stay weakly typed, as in Python
     lower = "" if start + read.offset == 0 else str(start + read.offset)
-    if room is None:
-        upper = _upper(counter.stop, read.offset)
-    else:
-        upper = f"-{room}" if room else ""
-    part = f"{lower}:{upper}"
+    upper = _upper(counter.stop, read.offset) if room is None else f"-{room}" if room else ""
+    plain = upper.lstrip("-").isdigit() or upper.isidentifier() or not upper
+    part = f"{lower}:{upper}" if plain else f"{lower}: {upper}".lstrip() if lower else f": {upper}"
     if counter.step != "1":
         part += f":{counter.step}"
-    if part != ":":
+    if read.mirrored:
+        base = _mirrored(base, read.axis, part)
+    elif part != ":":
         base += f"[{', '.join([':'] * read.axis + [part])}]"
     return base if read.axis == 0 else f"{jnp}.moveaxis({base}, {read.axis}, 0)"
+
+
+def _mirrored(base: str, axis: int, part: str) -> str:
+    """The part of an array with its last item first."""
+    whole = [":"] * axis
+    cut = base if part == ":" else f"{base}[{', '.join([*whole, part])}]"
+    return f"{cut}[{', '.join([*whole, '::-1'])}]"
 
 
 def _upper(stop: str, offset: int) -> str:
@@ -161,7 +185,7 @@ def _upper(stop: str, offset: int) -> str:
     return plain.text(number.base) if number.base else str(plain.constant)
 
 
-def _replace(draft: Draft, key: tuple[str, int, int], element: Element) -> Draft:
+def _replace(draft: Draft, key: tuple[str, int, int, bool], element: Element) -> Draft:
     """Puts a name in place of all equal reads in the body."""
     counter = draft.loop.counter
     assert counter is not None
@@ -173,7 +197,7 @@ def _replace(draft: Draft, key: tuple[str, int, int], element: Element) -> Draft
             for part in ast.walk(node.slice):
                 if isinstance(part, ast.Name) and part.id == counter.name:
                     use = Use(part, Kind.PURE, "")
-                    read = parse_read(node, use)
+                    read = parse_read(draft, node, use)
                     if read is not None and read.key == key:
                         edits.append(body.replace(node, name))
                     break
@@ -183,11 +207,13 @@ def _replace(draft: Draft, key: tuple[str, int, int], element: Element) -> Draft
     return draft.with_loop(body=body.edited(edits), elements=(*draft.loop.elements, element))
 
 
-def _wishes(key: tuple[str, int, int], index: str) -> list[str]:
+def _wishes(key: tuple[str, int, int, bool], index: str) -> list[str]:
     """`x_i`, `x_next`, `x_prev` for reads of x at i, i + 1, i - 1."""
     base = key[0].split(".")[-1]
     base = base if base.isidentifier() else "item"
     base = base if base.islower() else base.lower()
+    if key[3]:
+        return [f"{base}_back", f"{base}_{index}_back"]
     if key[2] == 1:
         return [f"{base}_next", f"{base}_{index}_next"]
     if key[2] == -1:
