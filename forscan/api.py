@@ -9,182 +9,162 @@ from __future__ import annotations
 
 import ast
 import re
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from forscan.chosen import LOOPS, Place, choose
 from forscan.config import Config
 from forscan.find.context import parse_module
-from forscan.find.indirect import indirect_uses
 from forscan.find.sites import Site, find_sites
 from forscan.model import Refusal, Refused
 from forscan.plan import FORMS, NothingToDo, Plan, make_plan
 from forscan.selfcheck import fault
+from forscan.suppress import Suppressions, skips_file
 from forscan.syntax.source import Edit, Source, SourceError, apply_edits
 from forscan.types import FileResult, Outcome, Selection, Span, Status
 
-_SKIP_FILE = re.compile(rb"#\s*forscan:\s*skip-file\b")
-_IGNORE = re.compile(r"#\s*(?:forscan:\s*ignore(?:\[([\w\s,]*)\])?|noqa:\s*(FSC[\w\s,]*))")
+_EVERYTHING = Selection()
+_NOT_TRACED = Refusal(
+    "FSC103",
+    "the loop is not traced: nothing shows that this function runs under jit",
+    "Put `# forscan: traced` above the function, or use --all.",
+)
 
 
-def convert_bytes(
-    content: bytes,
-    path: Path,
-    config: Config,
-    selection: Selection | None = None,
-) -> FileResult:
+def convert_bytes(content: bytes, path: Path, config: Config, *selections: Selection) -> FileResult:
     """Converts the loops of one file; never raises on what is in it.
 
     Args:
       content: the file.
       path: its name, for the outcomes.
       config: what to convert to, and how.
-      selection: which loops; all without it.
+      selections: which loops: all that any of them means; all of the file without any.
 
     Returns:
       The new bytes and an outcome for each loop. With `check` in mind: the outcome of
       a loop that was converted says `converted` here.
     """
-    if not may_hold_loops(content, config) or _SKIP_FILE.search(content):
+    wanted = selections or (_EVERYTHING,)
+    by_name = any(s != _EVERYTHING for s in wanted)
+    if skips_file(content) or not (by_name or may_hold_loops(content, config)):
         return FileResult(path, content, content)
+    with warnings.catch_warnings():  # what Python has to say about the file is not ours to say
+        warnings.simplefilter("ignore")
+        try:
+            source = Source.decode(content)
+            _compile(source)
+            return _Conversion(source, path, config).run(content, wanted)
+        except SourceError as e:
+            error = Refusal("FSC901", e.message, "Correct the file.", e.line, e.column)
+        except (RecursionError, MemoryError):
+            error = Refusal("FSC901", "the code is nested too deeply", "Split it up.", 1, 1)
+        except Exception as e:
+            error = _internal(_named(e))
+        return FileResult(path, content, content, error=error)
+
+
+def _compile(source: Source) -> None:
+    """Compiles the file, which finds more than parsing: a `return` outside of functions.
+
+    Raises:
+      SourceError: it is no module that Python would import.
+    """
     try:
-        source = Source.decode(content)
-        source.parse()
-    except SourceError as e:
-        broken = Refusal("FSC901", e.message, "Correct the file.", e.line, e.column)
-        return FileResult(path, content, content, error=broken)
-    try:
-        return _Conversion(source, path, config, selection or Selection()).run(content)
-    except RecursionError:
-        deep = Refusal("FSC901", "the code is nested too deeply", "Split it up.", 1, 1)
-        return FileResult(path, content, content, error=deep)
+        compile(source.parse(), "<file>", "exec", dont_inherit=True)
+    except SyntaxError as e:
+        raise SourceError(f"syntax error: {e.msg}", e.lineno or 1, e.offset or 1) from None
+    except ValueError as e:
+        raise SourceError(str(e)) from None
+
+
+def _internal(what: str) -> Refusal:
+    return Refusal("FSC905", f"a fault of forscan: {what}", "Please report the loop.")
+
+
+def _named(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
+def _ignored(code: str) -> Refusal:
+    return Refusal(code, "a comment at the loop says to ignore it", "Nothing to do.")
 
 
 def may_hold_loops(content: bytes, config: Config) -> bool:
     """The text prefilter: most files hold nothing of interest."""
     if config.to == "for" or config.restyles:
-        return b"scan" in content or b"fori_loop" in content or b"for " in content
-    return (
-        re.search(rb"\bfor\b", content) is not None
-        and re.search(rb"jax|jnp|flax|equinox|haiku|forscan", content) is not None
-    ) or (config.everything and b"for" in content)
+        return any(word in content for word in (b"scan", b"fori_loop", b"for "))
+    if re.search(rb"\bfor\b", content) is None:
+        return False
+    # Where the user says what is traced, a file need not mention jax.
+    said = config.everything or bool(config.traced)
+    return said or re.search(rb"jax|jnp|flax|equinox|haiku|forscan", content) is not None
 
 
 @dataclass
 class _Pending:
-    """A loop of the file as it was, and where it is now."""
+    """A loop of the file as it was, and where it is now.
+
+    Attributes:
+      offset: where it starts.
+      outcome: what is known about it.
+      ignored: the codes that a comment at the loop suppresses.
+    """
 
     offset: int
     outcome: Outcome
+    ignored: frozenset[str]
 
 
 class _Conversion:
-    def __init__(self, source: Source, path: Path, config: Config, selection: Selection) -> None:
+    def __init__(self, source: Source, path: Path, config: Config) -> None:
         self.original = source
         self.source = source
         self.path = path
         self.config = config
-        self.selection = selection
         self.pending: list[_Pending] = []
         self.done: list[Outcome] = []
 
-    def run(self, content: bytes) -> FileResult:
-        module = parse_module(self.source, self.config.traced, self.config.everything)
-        for site in find_sites(module, self.forms()):
-            self._open(site)
-        self.done += indirect_uses(module, str(self.path), self.config, self.selection)
+    def run(self, content: bytes, selections: tuple[Selection, ...]) -> FileResult:
+        missing = self._open(selections)
         while self.pending and self._round():
             pass
+        for pending in self.pending:
+            self._refuse(pending, _internal("the loop was not found again"))
         text = self.source.text
+        result = FileResult(
+            self.path,
+            content,
+            self.original.encode(text),
+            tuple(sorted(self.done, key=lambda o: (o.span.line, o.span.column))),
+            missing=missing,
+        )
         wrong = fault(self.original, text) if text != self.original.text else None
-        outcomes = sorted(self.done, key=lambda o: (o.span.line, o.span.column))
         if wrong is not None:
-            broken = Refusal("FSC904", wrong, "Please report the loop.")
-            outcomes = [
-                (
-                    replace(o, status=Status.REFUSED, reasons=(broken,))
-                    if o.status is Status.CONVERTED
-                    else o
-                )
-                for o in outcomes
-            ]
-            text = self.original.text
-        return FileResult(self.path, content, self.original.encode(text), tuple(outcomes))
+            return result.taken_back(Refusal("FSC904", wrong, "Please report the loop."))
+        return result
 
-    def forms(self) -> tuple[str, ...]:
-        """The forms that are candidates for the target form."""
-        if self.config.to == "for":
-            return ("scan", "fori_loop")
-        forms = ["for"]
-        if self.selection.line is not None:
-            forms += ["scan", "fori_loop"]
-        elif self.config.restyles:
-            forms.append(FORMS[self.config.to])
-        same = FORMS[self.config.to]
-        return tuple(f for f in forms if f != same or self.config.restyles)
+    def _open(self, selections: tuple[Selection, ...]) -> tuple[str, ...]:
+        """Notes the loops that are meant; what of the selections is not there."""
+        module = parse_module(self.source, self.config.traced, self.config.everything)
+        chosen = choose(module, self.config, selections, str(self.path))
+        suppressions = Suppressions(self.source)
+        for site in chosen.sites:
+            ignored = suppressions.at(site.statement.lineno, site.node.lineno)
+            named = site.node in chosen.named
+            pending = _Pending(site.start, self._outcome(site, named), ignored)
+            if named or isinstance(site.node, ast.Call) or module.traced.reason(site.node):
+                self.pending.append(pending)
+            else:
+                self._skip(pending, _NOT_TRACED)
+        for use in chosen.indirect:
+            outcome = self._outcome(use, use.node in chosen.named)
+            ignored = suppressions.at(use.node.lineno)
+            self._refuse(_Pending(0, outcome, ignored), use.reason)
+        return tuple(chosen.missing)
 
-    def _open(self, site: Site) -> None:
-        if not self._selected(site):
-            return
-        outcome = self._outcome(site, Status.REFUSED)
-        skipped = self._skip(site)
-        if skipped is not None:
-            self.done.append(replace(outcome, status=Status.SKIPPED, reasons=(skipped,)))
-        elif not self._ignored(site):
-            self.pending.append(_Pending(site.start, outcome))
-
-    def _selected(self, site: Site) -> bool:
-        wanted = self.selection
-        if wanted.function is not None:
-            name = site.context.name
-            if name != wanted.function and not name.startswith(wanted.function + "."):
-                return False
-        if wanted.line is not None:
-            return self._at_line(site) is not None and self._is_innermost(site)
-        return True
-
-    def _at_line(self, site: Site) -> int | None:
-        node = site.node
-        assert node.end_lineno is not None
-        line = self.selection.line or 0
-        return node.lineno if node.lineno <= line <= node.end_lineno else None
-
-    def _is_innermost(self, site: Site) -> bool:
-        """Whether no other loop inside this one holds the line as well."""
-        module = site.context.module
-        others = [s for s in find_sites(module, self.forms()) if self._at_line(s)]
-        return max(others, key=lambda s: s.depth).start == site.start
-
-    def _skip(self, site: Site) -> Refusal | None:
-        if isinstance(site.node, ast.Call) or self.selection.line is not None:
-            return None
-        if site.context.module.traced.reason(site.node) is None:
-            return Refusal(
-                "FSC103",
-                "the loop is not traced: nothing shows that this function runs under jit",
-                "Put `# forscan: traced` above the function, or use --all.",
-            )
-        return None
-
-    def _ignored(self, site: Site) -> bool:
-        """`# forscan: ignore` above the loop or on its first line."""
-        first = site.statement.lineno
-        for number in (first - 1, first):
-            match = _IGNORE.search(self.source.line(number)) if number else None
-            if match:
-                if number == first - 1 and not self.source.line(number).lstrip().startswith("#"):
-                    continue
-                codes = match.group(1) or match.group(2)
-                if not codes or set(re.findall(r"FSC\d+", codes)) & {
-                    "FSC101",
-                    "FSC102",
-                }:
-                    return True
-                if re.findall(r"FSC\d+", codes):
-                    return True
-        return False
-
-    def _outcome(self, site: Site, status: Status) -> Outcome:
+    def _outcome(self, site: Place, named: bool) -> Outcome:
         node = site.node
         start = self.original.position(self.original.start(node))
         end = self.original.position(self.original.end(node))
@@ -192,15 +172,16 @@ class _Conversion:
             str(self.path),
             Span(*start, *end),
             site.context.name,
-            status,
+            Status.REFUSED,
             site.form,
             FORMS[self.config.to],
+            named=named,
         )
 
     def _round(self) -> bool:
         """Decides some loops; False when none of the pending ones is found any more."""
         module = parse_module(self.source, self.config.traced, self.config.everything)
-        sites = {s.start: s for s in find_sites(module, self.forms())}
+        sites = {s.start: s for s in find_sites(module, LOOPS)}
         edits: list[Edit] = []
         busy: set[int] = set()
         decided: list[_Pending] = []
@@ -208,37 +189,41 @@ class _Conversion:
             piece = self._piece(site)
             if piece in busy:
                 continue
-            try:
-                plan = make_plan(site, self.config)
-            except Refused as refused:
-                self._refuse(pending, refused)
-                decided.append(pending)
-                continue
-            except NothingToDo:
-                decided.append(pending)
-                continue
-            busy.add(piece)
-            if _overlap(edits, plan):
-                continue
-            edits += plan.edits
-            done = replace(
-                pending.outcome,
-                status=Status.CONVERTED,
-                reasons=(),
-                assumptions=plan.assumptions,
-            )
-            self.done.append(done)
+            plan = self._decide(pending, site)
+            if plan is not None:
+                busy.add(piece)
+                if _overlap(edits, plan):
+                    continue
+                edits += plan.edits
+                self._convert(pending, plan)
             decided.append(pending)
         self.pending = [p for p in self.pending if p not in decided]
         self._apply(edits)
         return bool(decided)
+
+    def _decide(self, pending: _Pending, site: Site) -> Plan | None:
+        """The plan for a loop; None where it stays, which is noted."""
+        try:
+            plan = make_plan(site, self.config)
+        except Refused as refused:
+            self._refuse(pending, *refused.reasons)
+        except NothingToDo:
+            pass
+        except RecursionError:  # the file's
+            raise
+        except Exception as e:  # ours: the other loops are done all the same
+            self._refuse(pending, _internal(_named(e)))
+        else:
+            if self._wanted(pending):
+                return plan
+        return None
 
     def _innermost(self, sites: dict[int, Site]) -> Iterator[tuple[_Pending, Site]]:
         """Pending loops that hold no other pending loop, those deepest first."""
         starts = {p.offset for p in self.pending}
         for pending in list(self.pending):
             site = sites.get(pending.offset)
-            if site is None:
+            if site is None or site.form != pending.outcome.source:
                 continue
             end = site.context.source.end(site.node)
             inner = any(site.start < s < end for s in starts)
@@ -254,9 +239,26 @@ class _Conversion:
         assert isinstance(node, ast.stmt)
         return node.lineno
 
-    def _refuse(self, pending: _Pending, refused: Refused) -> None:
-        reasons = tuple(refused.reasons)
-        self.done.append(replace(pending.outcome, status=Status.REFUSED, reasons=reasons))
+    def _wanted(self, pending: _Pending) -> bool:
+        """Whether a loop that can be converted is to be; that it is not is noted."""
+        code = replace(pending.outcome, status=Status.CONVERTED).code
+        if code in pending.ignored:
+            self._skip(pending, _ignored(code))
+        return code not in pending.ignored
+
+    def _convert(self, pending: _Pending, plan: Plan) -> None:
+        done = replace(pending.outcome, status=Status.CONVERTED, assumptions=plan.assumptions)
+        self.done.append(done)
+
+    def _refuse(self, pending: _Pending, *reasons: Refusal) -> None:
+        left = tuple(r for r in reasons if r.code not in pending.ignored)
+        if left:
+            self.done.append(replace(pending.outcome, status=Status.REFUSED, reasons=left))
+        else:
+            self._skip(pending, _ignored(reasons[0].code))
+
+    def _skip(self, pending: _Pending, reason: Refusal) -> None:
+        self.done.append(replace(pending.outcome, status=Status.SKIPPED, reasons=(reason,)))
 
     def _apply(self, edits: list[Edit]) -> None:
         if not edits:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import click
 
-from forscan import __version__
+from forscan import __version__, streams
 
 OUTPUT = click.Choice(["full", "concise", "json"])
 COLOR = click.Choice(["auto", "always", "never"])
@@ -26,20 +28,36 @@ def _color(choice: str) -> bool | None:
     return None
 
 
+@contextlib.contextmanager
+def _one_line() -> Iterator[None]:
+    """Turns what goes wrong around the program into one line and exit code 2."""
+    try:
+        yield
+        return
+    except BrokenPipeError:
+        pass  # whoever reads has had enough
+    except OSError as e:
+        _complain(f"{e.filename}: {e.strerror}" if e.filename else e.strerror or str(e))
+    except KeyboardInterrupt:
+        _complain("interrupted")
+    streams.abandon()
+    raise click.exceptions.Exit(2)
+
+
+def _complain(message: str) -> None:
+    with contextlib.suppress(OSError):  # stderr may be what does not work
+        click.echo(f"forscan: {message}", err=True)
+
+
 class _Main(click.Group):
-    """Turns errors that nobody expected into one line and exit code 2."""
+    def make_context(self, *args: Any, **extra: Any) -> click.Context:
+        with _one_line():  # --help is printed here
+            streams.prepare()
+            return super().make_context(*args, **extra)
 
     def invoke(self, ctx: click.Context) -> Any:
-        try:
+        with _one_line():
             return super().invoke(ctx)
-        except (click.ClickException, click.exceptions.Exit, click.Abort):
-            raise
-        except BrokenPipeError:
-            sys.stderr.close()
-            ctx.exit(2)
-        except KeyboardInterrupt:
-            click.echo("forscan: interrupted", err=True)
-            ctx.exit(2)
 
 
 @click.group(cls=_Main, context_settings={"help_option_names": ["-h", "--help"]})
@@ -89,8 +107,8 @@ def _unroll(ctx: click.Context, parameter: click.Parameter, value: str | None) -
         return None
     if value.lower() == "true":
         return "True"
-    if value.isdigit() and int(value) > 0:
-        return value
+    if value.isdecimal() and len(value) < 10 and int(value) > 0:
+        return str(int(value))
     raise click.BadParameter("must be a positive number or `true`")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import tomllib
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 TARGETS = ("scan", "fori", "for")
@@ -45,41 +45,42 @@ class Config:
 
 
 _KEYS = {"to": str, "traced": list, "exclude": list, "line-length": int}
+_LINE_LENGTHS = range(20, 501)
 
 
-def find_pyproject(start: Path) -> Path | None:
-    """The nearest `pyproject.toml` with a `[tool.forscan]` table."""
-    for folder in [start, *start.parents]:
-        path = folder / "pyproject.toml"
-        if path.is_file() and b"forscan" in path.read_bytes():
-            return path
-    return None
-
-
-def load(start: Path, base: Config | None = None) -> Config:
-    """The configuration that holds for files in a folder.
+def load(start: Path) -> Config:
+    """The configuration that holds for files in a folder: the nearest `[tool.forscan]`.
 
     Raises:
       ConfigError: unreadable file, unknown key or value of the wrong type.
     """
-    config = base or Config()
-    path = find_pyproject(start)
-    if path is None:
-        return config
+    for folder in [start, *start.parents]:
+        path = folder / "pyproject.toml"
+        table = _table(path)
+        if table is not None:
+            changes = {k.replace("-", "_"): _checked(path, k, v) for k, v in table.items()}
+            return replace(Config(), **changes)  # type: ignore[arg-type]
+    return Config()
+
+
+def _table(path: Path) -> dict[str, object] | None:
+    """The table `[tool.forscan]` of a file; None where there is no file or no table."""
     try:
-        table = tomllib.loads(path.read_text("utf-8")).get("tool", {}).get("forscan")
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as e:
+        content = path.read_bytes() if path.is_file() else b""
+    except OSError as e:
+        raise ConfigError(f"{path}: cannot be read: {e.strerror}") from None
+    if b"forscan" not in content:  # nor is it our affair whether the rest is right
+        return None
+    try:
+        tool = tomllib.loads(content.decode()).get("tool", {})
+    except (ValueError, RecursionError) as e:
         raise ConfigError(f"{path}: {e}") from None
-    if table is None:
-        return config
-    if not isinstance(table, dict):
+    if not isinstance(tool, dict):
+        raise ConfigError(f"{path}: [tool] is not a table")
+    table = tool.get("forscan")
+    if table is not None and not isinstance(table, dict):
         raise ConfigError(f"{path}: [tool.forscan] is not a table")
-    changes: dict[str, object] = {}
-    for key, value in table.items():
-        changes[key.replace("-", "_")] = _checked(path, key, value)
-    known = {f.name for f in fields(Config)}
-    assert set(changes) <= known
-    return replace(config, **changes)  # type: ignore[arg-type]
+    return table
 
 
 def _checked(path: Path, key: str, value: object) -> object:
@@ -97,6 +98,9 @@ def _checked(path: Path, key: str, value: object) -> object:
         if not all(isinstance(v, str) for v in value):
             raise ConfigError(f"{path}: {key} in [tool.forscan] must hold strings")
         return tuple(value)
+    if isinstance(value, int) and value not in _LINE_LENGTHS:
+        bounds = f"from {_LINE_LENGTHS[0]} to {_LINE_LENGTHS[-1]}"
+        raise ConfigError(f"{path}: {key} in [tool.forscan] must be {bounds}")
     if key == "to" and value not in TARGETS:
         raise ConfigError(f"{path}: to in [tool.forscan] must be one of {', '.join(TARGETS)}")
     return value

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import fnmatch
 import os
 import stat
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,7 +29,7 @@ class TargetError(Exception):
 
 @dataclass(frozen=True)
 class Target:
-    """One file, and which of its loops are meant."""
+    """A file or a directory, and which of its loops are meant."""
 
     path: Path
     selection: Selection
@@ -40,33 +41,75 @@ def parse_target(text: str) -> Target:
     Raises:
       TargetError: there is no such file or directory.
     """
-    if Path(text).exists():
+    if text == "-":
+        raise TargetError("-: stdin can only be the one and only target")
+    if text and _exists(text):
         return Target(Path(text), Selection())
     path, sep, function = text.rpartition("::")
-    if sep and Path(path).is_file():
+    if sep and _is_file(path):
         if not function:
             raise TargetError(f"{text}: no function is named behind ::")
         return Target(Path(path), Selection(function=function))
     path, sep, line = text.rpartition(":")
-    if sep and line.isdigit() and Path(path).is_file():
+    if sep and line.isdecimal() and len(line) < 10 and _is_file(path):
         return Target(Path(path), Selection(line=int(line)))
-    raise TargetError(f"{text}: no such file or directory")
+    raise TargetError(f"{text}: {_why_not(text)}")
 
 
-def expand(target: Target, exclude: tuple[str, ...]) -> Iterator[Target]:
-    """The files of a target: itself, or the Python files below a directory."""
-    if not target.path.is_dir():
-        yield target
-        return
-    for folder, names, files in os.walk(target.path):
-        names[:] = sorted(n for n in names if not n.startswith(".") and n not in _SKIPPED_FOLDERS)
-        for name in sorted(files):
-            path = Path(folder) / name
-            if name.endswith(".py") and not _excluded(path, exclude):
-                yield Target(path, target.selection)
+def _exists(text: str) -> bool:
+    with contextlib.suppress(OSError):
+        return Path(text).exists()
+    return False
 
 
-def _excluded(path: Path, patterns: tuple[str, ...]) -> bool:
+def _is_file(text: str) -> bool:
+    with contextlib.suppress(OSError):
+        return bool(text) and Path(text).is_file()
+    return False
+
+
+def _why_not(text: str) -> str:
+    try:
+        os.stat(text)  # noqa: PTH116  # Path("") would be the current folder
+    except OSError as e:
+        return reason(e)
+    return "cannot be read"
+
+
+def reason(error: OSError) -> str:
+    """What the system says about a failure, to stand behind a colon."""
+    text = error.strerror or str(error)
+    return text[:1].lower() + text[1:]
+
+
+def python_files(
+    folder: Path,
+    exclude: Callable[[Path], tuple[str, ...]],
+    failed: Callable[[OSError], None],
+) -> Iterator[Path]:
+    """The Python files below a folder, in order.
+
+    Args:
+      folder: where to start.
+      exclude: gives the patterns that hold in a folder.
+      failed: is told of a folder that cannot be read.
+    """
+    for name, folders, files in os.walk(folder, onerror=failed):
+        here = Path(name)
+        patterns = exclude(here)
+        folders[:] = sorted(
+            f for f in folders if not _is_skipped(f) and not _is_excluded(here / f, patterns)
+        )
+        for path in (here / f for f in sorted(files) if f.endswith(".py")):
+            if not _is_excluded(path, patterns) and _may_be_read(path):
+                yield path
+
+
+def _is_skipped(folder: str) -> bool:
+    return folder.startswith(".") or folder in _SKIPPED_FOLDERS
+
+
+def _is_excluded(path: Path, patterns: tuple[str, ...]) -> bool:
     text = path.as_posix()
     return any(
         fnmatch.fnmatch(text, p) or fnmatch.fnmatch(text, f"*/{p}") or p in path.parts
@@ -74,26 +117,46 @@ def _excluded(path: Path, patterns: tuple[str, ...]) -> bool:
     )
 
 
+def _may_be_read(path: Path) -> bool:
+    """Whether reading gives a file's content or says why not, but does not wait for it."""
+    try:
+        return stat.S_ISREG(path.stat().st_mode)
+    except FileNotFoundError:  # a link that leads nowhere
+        return False
+    except OSError:
+        return True
+
+
 def write_atomically(path: Path, content: bytes) -> None:
     """Replaces a file by new content, or leaves it as it was.
 
-    A link stays a link: what it points to is replaced. The mode is kept.
+    A link stays a link: what it points to is replaced. The mode is kept, and the owner
+    where we may give files away.
 
     Raises:
       OSError: the file is read-only or its folder cannot be written.
     """
     real = path.resolve()
-    mode = real.stat().st_mode
+    old = real.stat()
     if not os.access(real, os.W_OK):  # replacing it would get round its permissions
         raise PermissionError(13, "the file is read-only", str(path))
-    handle, name = tempfile.mkstemp(dir=real.parent, prefix=f".{real.name}.")
+    handle, name = tempfile.mkstemp(dir=real.parent, prefix=".forscan-")
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        Path(name).chmod(stat.S_IMODE(mode))
+        _give(Path(name), old)
+        Path(name).chmod(stat.S_IMODE(old.st_mode))
         Path(name).replace(real)
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
+
+
+def _give(path: Path, old: os.stat_result) -> None:
+    """Gives a file to the owner and the group of the one that it replaces, if we may."""
+    if hasattr(os, "chown"):
+        for owner in ((old.st_uid, -1), (-1, old.st_gid)):
+            with contextlib.suppress(OSError):
+                os.chown(path, *owner)

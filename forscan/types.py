@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 
@@ -41,6 +41,7 @@ class Outcome:
       source, target: the form it has and the form asked for.
       reasons: why it was refused or skipped; all of them.
       assumptions: what a conversion relies on, each loud when wrong.
+      named: whether it was asked for by its line.
     """
 
     file: str
@@ -51,6 +52,7 @@ class Outcome:
     target: str
     reasons: tuple[Refusal, ...] = ()
     assumptions: tuple[str, ...] = ()
+    named: bool = False
 
     @property
     def code(self) -> str:
@@ -110,14 +112,31 @@ class FileResult:
       before, after: its bytes; equal when nothing changed.
       outcomes: one for each loop, in the order of the file.
       error: why the file could not be treated, with its place.
+      missing: what was asked for by name or line and is not in the file.
     """
 
     path: Path
     before: bytes
     after: bytes
     outcomes: tuple[Outcome, ...] = ()
-    error: Refusal | None = field(default=None)
+    error: Refusal | None = None
+    missing: tuple[str, ...] = ()
 
     @property
     def changed(self) -> bool:
         return self.before != self.after
+
+    def taken_back(self, reason: Refusal) -> FileResult:
+        """The file as it was: what had been converted is refused for that reason."""
+        return self._revised(Status.REFUSED, (reason,), after=self.before)
+
+    def tried(self) -> FileResult:
+        """The result where nothing is to be written: what was converted is convertible."""
+        return self._revised(Status.CONVERTIBLE, (), after=self.after)
+
+    def _revised(self, status: Status, reasons: tuple[Refusal, ...], after: bytes) -> FileResult:
+        outcomes = tuple(
+            replace(o, status=status, reasons=reasons) if o.status is Status.CONVERTED else o
+            for o in self.outcomes
+        )
+        return replace(self, after=after, outcomes=outcomes)

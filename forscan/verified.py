@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from forscan.api import convert_bytes
+from forscan.commands import from_stdin, settings
 from forscan.config import ConfigError
-from forscan.files import TargetError, parse_target
+from forscan.files import TargetError, parse_target, reason
 from forscan.model import Refusal
-from forscan.types import FileResult, Status
+from forscan.types import FileResult
 
 if TYPE_CHECKING:
     from forscan.verify import Verification
@@ -25,10 +25,13 @@ Options = dict[str, Any]
 def verified(options: Options) -> Callable[[FileResult], FileResult]:
     """A step behind the conversion that takes back what is not equal.
 
-    The verdict of each call is shown on stderr (stdout where a diff is asked for).
+    The verdict of each call is shown on stdout, but on stderr where that holds something
+    else: the new text, a diff, json.
     """
     from forscan.verify import VerifyUnavailable, verify_sources
     from forscan.verify.text import format_verification
+
+    taken = options["diff"] or from_stdin(options) or options["output_format"] == "json"
 
     def step(result: FileResult) -> FileResult:
         if not result.changed:
@@ -44,9 +47,8 @@ def verified(options: Options) -> Callable[[FileResult], FileResult]:
         except VerifyUnavailable as e:
             click.echo(f"forscan: {e}", err=True)
             raise click.exceptions.Exit(2) from None
-        human = options["output_format"] != "json"
         for verification in found:
-            click.echo(format_verification(verification), err=not human)
+            click.echo(format_verification(verification), err=taken)
         bad = [v for v in found if v.status != "equal"]
         return _taken_back(result, bad[0]) if bad else result
 
@@ -56,25 +58,17 @@ def verified(options: Options) -> Callable[[FileResult], FileResult]:
 def _taken_back(result: FileResult, found: Verification) -> FileResult:
     code = "FSC601" if found.status == "different" else "FSC602"
     what = "the two versions differ" if found.status == "different" else "not verified"
-    reason = Refusal(
+    refusal = Refusal(
         code,
         f"{what} for {found.call}: {found.reason}",
         "The file is left as it was.",
     )
-    outcomes = tuple(
-        (
-            replace(o, status=Status.REFUSED, reasons=(reason,))
-            if o.status is Status.CONVERTED
-            else o
-        )
-        for o in result.outcomes
-    )
-    return replace(result, after=result.before, outcomes=outcomes)
+    return result.taken_back(refusal)
 
 
 def verify_command(options: Options) -> int:
     """`forscan verify`: shows verdicts and costs, writes nothing."""
-    from forscan.report.text import diff
+    from forscan.report.diff import unified
     from forscan.verify import VerifyUnavailable, verify_sources
     from forscan.verify.text import format_verification
 
@@ -101,7 +95,7 @@ def verify_command(options: Options) -> int:
         click.echo(json.dumps([v.as_json() for v in found], indent=2))
     else:
         if len(options["targets"]) == 1:
-            click.echo(diff(path, before, after))
+            click.echo(unified(path, before, after))
         for verification in found:
             click.echo(format_verification(verification))
     return 0 if all(v.status == "equal" for v in found) else 1
@@ -109,8 +103,7 @@ def verify_command(options: Options) -> int:
 
 def _versions(options: Options) -> tuple[Path, bytes, bytes | None]:
     """The file and the bytes of both versions; None where nothing was converted."""
-    from forscan.commands import settings
-    from forscan.report.text import concise
+    from forscan.report.text import concise, error
 
     targets = [parse_target(t) for t in options["targets"]]
     if len(targets) > 2 or any(t.path.is_dir() for t in targets):
@@ -118,15 +111,16 @@ def _versions(options: Options) -> tuple[Path, bytes, bytes | None]:
     try:
         contents = [t.path.read_bytes() for t in targets]
     except OSError as e:
-        raise TargetError(f"{e.filename}: cannot be read: {e.strerror}") from None
+        raise TargetError(f"{e.filename}: cannot be read: {reason(e)}") from None
     if len(targets) == 2:
         return targets[0].path, contents[0], contents[1]
     target = targets[0]
     config = settings(options, target.path.parent)
     result = convert_bytes(contents[0], target.path, config, target.selection)
     if result.error is not None:
-        broken = result.error
-        raise TargetError(f"{target.path}:{broken.line}:{broken.column}: {broken.message}")
+        raise TargetError(error(target.path, result.error))
+    if result.missing:
+        raise TargetError("; ".join(result.missing))
     if not result.changed:
         for outcome in result.outcomes:
             click.echo(concise(outcome), err=True)

@@ -26,7 +26,7 @@ PACKAGE = ROOT / "forscan"
 # the analyses that knows statements and nothing of jax: finding loops stands on it.
 FLOORS: tuple[tuple[str, ...], ...] = (
     ("syntax", "diagnostics", "config"),
-    ("model", "flow", "format", "selfcheck"),
+    ("model", "flow", "format", "selfcheck", "suppress"),
     ("types", "writers"),
     ("find",),
     ("analyse",),
@@ -34,8 +34,10 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("readers",),
     ("reshape", "restyle"),
     ("plan",),
+    ("chosen",),
     ("api",),
-    ("files", "report", "verify"),
+    ("files", "report", "streams", "verify"),
+    ("jobs",),
     ("commands",),
     ("cli",),
     ("__main__",),

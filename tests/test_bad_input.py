@@ -18,9 +18,11 @@ from pathlib import Path
 
 import pytest
 
+from forscan import api
 from forscan.api import convert_bytes
 from forscan.config import Config
-from tests.conftest import ROOT, Run
+from forscan.find.sites import Site
+from tests.conftest import FIXTURES, ROOT, Run
 
 DECAY = b"""\
 import jax
@@ -76,13 +78,8 @@ def complaint(done: subprocess.CompletedProcess[str]) -> str:
         "a.py/b.py",
         "dangling.py",
         "loop.py",
-        pytest.param("a" * 300 + ".py", marks=pytest.mark.xfail(reason="a traceback", strict=True)),
-        pytest.param(
-            "",
-            marks=pytest.mark.xfail(
-                reason='`forscan convert "$UNSET"` converts the whole current folder', strict=True
-            ),
-        ),
+        "a" * 300 + ".py",
+        "",
     ],
     ids=lambda v: v[:20] or "empty",
 )
@@ -107,8 +104,16 @@ def test_directory_without_python(forscan: Run, tmp_path: Path) -> None:
     assert complaint(done) == "forscan: docs: no Python files"
 
 
+def test_links_that_lead_nowhere_are_passed_over_in_a_directory(
+    forscan: Run, tmp_path: Path
+) -> None:
+    """Editors mark files that are open with such links."""
+    (tmp_path / ".#a.py").symlink_to("somebody@somewhere.123")
+    (tmp_path / "a.py").write_bytes(DECAY)
+    assert forscan("convert", ".").returncode == 0
+
+
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
-@pytest.mark.xfail(reason="a named pipe in a folder is opened and waited for", strict=True)
 def test_special_files_in_a_directory_are_passed_over(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.py")
     (tmp_path / "a.py").write_bytes(DECAY)
@@ -139,16 +144,10 @@ BROKEN = [
     ),
     pytest.param(b"# coding: hex\n" + DECAY, "FSC901 cannot be decoded: ", id="no text codec"),
     pytest.param(
-        b"# coding: undefined\n" + DECAY,
-        "FSC901 cannot be decoded: ",
-        id="codec that always fails",
-        marks=pytest.mark.xfail(reason="a traceback: UnicodeError, not its subclass", strict=True),
+        b"# coding: undefined\n" + DECAY, "FSC901 cannot be decoded: ", id="codec that always fails"
     ),
     pytest.param(
-        b"# coding: punycode\n" + DECAY,
-        "FSC901 cannot be decoded: ",
-        id="codec that fails",
-        marks=pytest.mark.xfail(reason="a traceback: UnicodeError, not its subclass", strict=True),
+        b"# coding: punycode\n" + DECAY, "FSC901 cannot be decoded: ", id="codec that fails"
     ),
     pytest.param(
         BOM + b"# coding: latin-1\n" + DECAY, "FSC901 cannot be decoded: ", id="bom and cookie"
@@ -166,15 +165,7 @@ BROKEN = [
         "FSC901 ",
         id="nested blocks",
     ),
-    pytest.param(
-        DECAY + b"return 3\n",
-        "FSC901 ",
-        id="parses only",
-        marks=pytest.mark.xfail(
-            reason="a file that cannot be compiled is called forscan's own fault (FSC904)",
-            strict=True,
-        ),
-    ),
+    pytest.param(DECAY + b"return 3\n", "FSC901 ", id="parses only"),
 ]
 
 
@@ -237,16 +228,10 @@ def test_everything_that_can_be_done_is_done(forscan: Run, tmp_path: Path) -> No
         ("[tool]\nforscan = 'scan'\n", ["[tool.forscan] is not a table"]),
         ("[tool.forscan\n", ["line 1"]),
         ("[tool.forscan]\nto = 'scan'\nto = 'for'\n", ["line 3"]),
-        pytest.param(
-            "tool = 'forscan'\n",
-            ["tool"],
-            marks=pytest.mark.xfail(reason="a traceback: `tool` is no table", strict=True),
-        ),
-        pytest.param(
-            "[tool.forscan]\nline-length = -1\n",
-            ["line-length"],
-            marks=pytest.mark.xfail(reason="any number is taken for a width", strict=True),
-        ),
+        ("tool = 'forscan'\n", ["tool"]),
+        ("[tool.forscan]\nline-length = -1\n", ["line-length", "from 20 to 500"]),
+        ("[tool.forscan]\nline-length = 1000\n", ["line-length", "from 20 to 500"]),
+        ("forscan = " + "[" * 3000, ["recursion"]),
     ],
 )
 def test_broken_configuration(
@@ -272,7 +257,6 @@ def test_configuration_that_is_no_text(forscan: Run, tmp_path: Path) -> None:
         assert "pyproject.toml" in complaint(done)
 
 
-@pytest.mark.xfail(reason="the same line comes once for each target", strict=True)
 def test_broken_configuration_is_said_once(forscan: Run, tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text("[tool.forscan]\nform = 1\n")
     for name in ("a.py", "b.py"):
@@ -280,6 +264,19 @@ def test_broken_configuration_is_said_once(forscan: Run, tmp_path: Path) -> None
     done = forscan("check", "a.py", "b.py")
     assert done.returncode == 2
     assert "'form'" in complaint(done)
+
+
+def test_broken_configuration_further_down(forscan: Run, tmp_path: Path) -> None:
+    """It is said, and everything else is done."""
+    (tmp_path / "sub" / "deep").mkdir(parents=True)
+    (tmp_path / "sub" / "pyproject.toml").write_text("[tool.forscan]\nform = 1\n")
+    for folder in (tmp_path, tmp_path / "sub", tmp_path / "sub" / "deep"):
+        (folder / "a.py").write_bytes(DECAY)
+    done = forscan("convert", ".")
+    assert done.returncode == 2
+    assert "'form'" in complaint(done)
+    assert (tmp_path / "a.py").read_bytes() == DECAY_SCAN
+    assert (tmp_path / "sub" / "deep" / "a.py").read_bytes() == DECAY
 
 
 # What is unusual and right: everything outside the loop comes back byte for byte.
@@ -462,7 +459,6 @@ def test_unreadable_file(restricted: Run, tmp_path: Path) -> None:
         assert complaint(done) == "a.py:1:1: FSC902 cannot be read: Permission denied"
 
 
-@pytest.mark.xfail(reason="an unreadable folder counts as one without Python files", strict=True)
 @pytest.mark.parametrize("target", ["locked", "."])
 def test_unreadable_folder(restricted: Run, tmp_path: Path, target: str) -> None:
     folder = tmp_path / "locked"
@@ -474,7 +470,6 @@ def test_unreadable_folder(restricted: Run, tmp_path: Path, target: str) -> None
     assert "locked: " in complaint(done)
 
 
-@pytest.mark.xfail(reason="a traceback: PermissionError", strict=True)
 def test_file_in_an_unreadable_folder(restricted: Run, tmp_path: Path) -> None:
     folder = tmp_path / "locked"
     folder.mkdir()
@@ -485,7 +480,6 @@ def test_file_in_an_unreadable_folder(restricted: Run, tmp_path: Path) -> None:
     assert "locked/a.py: " in complaint(done)
 
 
-@pytest.mark.xfail(reason="a traceback: PermissionError", strict=True)
 def test_unreadable_configuration(restricted: Run, tmp_path: Path) -> None:
     (tmp_path / "a.py").write_bytes(DECAY)
     (tmp_path / "pyproject.toml").touch(0)
@@ -521,7 +515,6 @@ def test_mode_is_kept(forscan: Run, tmp_path: Path, bits: int) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="needs root")
-@pytest.mark.xfail(reason="what root converts belongs to root afterwards", strict=True)
 def test_owner_is_kept(forscan: Run, tmp_path: Path) -> None:
     path = tmp_path / "a.py"
     path.write_bytes(DECAY)
@@ -543,7 +536,6 @@ def test_odd_names(forscan: Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="names are text elsewhere")
-@pytest.mark.xfail(reason="a traceback: UnicodeEncodeError", strict=True)
 def test_name_that_is_no_text(forscan: Run, tmp_path: Path) -> None:
     (tmp_path / os.fsdecode(b"a\xff.py")).write_bytes(DECAY)
     done = forscan("check", ".", PYTHONIOENCODING="utf-8")
@@ -566,7 +558,6 @@ def shell(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-@pytest.mark.xfail(reason="a traceback: OSError, AttributeError", strict=True)
 @pytest.mark.parametrize(
     "line",
     [
@@ -574,6 +565,10 @@ def shell(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
         "forscan convert - < a.py > /dev/full",
         "forscan convert - < a.py >&-",
         "forscan convert - <&-",
+        "forscan --help > /dev/full",
+        "forscan check --help > /dev/full",
+        "forscan explain FSC101 > /dev/full",
+        "forscan check a.py >&-",
     ],
 )
 def test_streams_that_do_not_work(tmp_path: Path, line: str) -> None:
@@ -583,9 +578,89 @@ def test_streams_that_do_not_work(tmp_path: Path, line: str) -> None:
     assert len(complaints(done)) == 1
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize("line", ["forscan check a.py 2> /dev/full", "forscan check b 2>&-"])
+def test_nowhere_to_complain(tmp_path: Path, line: str) -> None:
+    (tmp_path / "a.py").write_bytes(DECAY)
+    assert shell(line, tmp_path).returncode == 2
+
+
 def test_text_that_the_terminal_cannot_show(forscan: Run, tmp_path: Path) -> None:
     """Replaced, not fatal."""
     (tmp_path / "a.py").write_bytes(DECAY.replace(b"    for", "    # naïve →\n    for".encode()))
     done = forscan("convert", "--diff", "a.py", PYTHONIOENCODING="ascii")
     assert done.returncode == 1
     assert "+    x, _ = jax.lax.scan" in done.stdout
+
+
+def test_named_pipe_that_is_named(tmp_path: Path) -> None:
+    """It can be looked at, but not written back."""
+    (tmp_path / "a.py").write_bytes(DECAY)
+    for command, code in (("check", 1), ("convert", 2)):
+        line = (
+            f"mkfifo pipe; cat a.py > pipe & forscan {command} pipe; code=$?; rm pipe; exit $code"
+        )
+        done = shell(line, tmp_path)
+        assert done.returncode == code
+        assert "pipe:6:5: " in done.stdout
+
+
+def test_warnings_of_the_file_are_not_ours(forscan: Run, tmp_path: Path) -> None:
+    """Python warns of `x is 1` and of unknown escapes when it compiles."""
+    (tmp_path / "a.py").write_bytes(DECAY + b"y = '\\d'\nassert (y is 'a', '')\n")
+    done = forscan("convert", "a.py", PYTHONWARNINGS="always")
+    assert done.returncode == 0
+    assert complaints(done) == []
+
+
+# Faults of forscan itself.
+
+
+def test_fault_in_one_loop_leaves_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is a refusal of that loop, said to be ours, and no traceback."""
+    plan = api.make_plan
+
+    def faulty(site: Site, config: Config) -> api.Plan:
+        if site.context.name == "decay":
+            raise KeyError("where")
+        return plan(site, config)
+
+    monkeypatch.setattr(api, "make_plan", faulty)
+    content = DECAY + DECAY.replace(b"decay", b"other").replace(b"import jax", b"")
+    result = convert_bytes(content, Path("a.py"), Config())
+    assert [o.status.value for o in result.outcomes] == ["refused", "converted"]
+    assert result.outcomes[0].code == "FSC905"
+    assert result.outcomes[0].message == "a fault of forscan: KeyError: 'where'"
+    assert result.after.startswith(DECAY)
+
+
+def test_fault_in_a_file_is_an_error_of_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(api, "fault", lambda *_: 1 / 0)
+    result = convert_bytes(DECAY, Path("a.py"), Config())
+    assert result.after == DECAY
+    assert result.error is not None
+    assert result.error.code == "FSC905"
+
+
+STYLES: list[dict[str, str]] = [
+    {"to": "scan"},
+    {"to": "fori"},
+    {"to": "for"},
+    {"unroll": "2"},
+    {"body": "def"},
+    {"body": "lambda"},
+    {"params": "carry"},
+    {"params": "closure"},
+]
+
+
+@pytest.mark.parametrize("style", STYLES, ids=str)
+@pytest.mark.parametrize("everything", [False, True])
+def test_no_example_finds_a_fault(style: dict[str, str], everything: bool) -> None:
+    """Whatever is asked of them, all loops are decided as planned."""
+    config = Config(everything=everything, **style)  # type: ignore[arg-type]
+    for path in sorted(FIXTURES.rglob("*.py")):
+        result = convert_bytes(path.read_bytes(), path, config)
+        assert result.error is None
+        codes = {reason.code for o in result.outcomes for reason in o.reasons}
+        assert not codes & {"FSC904", "FSC905"}, path

@@ -183,14 +183,13 @@ def test_diff_shows_and_writes_nothing(forscan: Run, tmp_path: Path) -> None:
     assert "-    for i in range(4):" in shown
     assert "+    x, _ = jax.lax.scan(step, x, ws[:4], length=4)" in shown
     assert all(line[0] in " +-@" for line in shown)  # outcomes go to stderr, so it is a patch
-    assert "a.py:6:5: converted" in done.stderr
+    assert "a.py:6:5: convertible" in done.stderr
     assert forscan("convert", "--diff", "b.py").returncode == 0
 
 
-def apply(diff: str, before: bytes, folder: Path) -> bytes:
+def apply(diff: str, path: Path) -> bytes:
     """The file after `git apply`."""
-    path = folder / "a.py"
-    path.write_bytes(before)
+    folder = path.parent
     (folder / "a.diff").write_bytes(diff.encode())
     environment = {**os.environ, "GIT_CEILING_DIRECTORIES": str(folder.parent)}
     subprocess.run(["git", "apply", "-p0", "a.diff"], cwd=folder, env=environment, check=True)
@@ -198,36 +197,25 @@ def apply(diff: str, before: bytes, folder: Path) -> bytes:
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
+@pytest.mark.parametrize("name", ["a.py", "a b.py"])
 @pytest.mark.parametrize(
     "before",
     [
         pytest.param(DECAY.encode(), id="plain"),
-        pytest.param(
-            DECAY.encode().rstrip(b"\n"),
-            id="no newline at the end",
-            marks=pytest.mark.xfail(
-                reason="the diff lacks `\\ No newline at end of file`", strict=True
-            ),
-        ),
-        pytest.param(
-            DECAY.encode().replace(b"\n", b"\r\n"),
-            id="crlf",
-            marks=pytest.mark.xfail(reason="the diff drops carriage returns", strict=True),
-        ),
-        pytest.param(
-            DECAY.replace("(x, ws):\n", "(x, ws):\n    # \f\n").encode(),
-            id="form feed",
-            marks=pytest.mark.xfail(reason="the diff splits lines at form feeds", strict=True),
-        ),
+        pytest.param(DECAY.encode().rstrip(b"\n"), id="no newline at the end"),
+        pytest.param(DECAY.encode().replace(b"\n", b"\r\n"), id="crlf"),
+        pytest.param(DECAY.encode().replace(b"\n", b"\r"), id="cr"),
+        pytest.param(b"\xef\xbb\xbf" + DECAY.replace("\n\n\n", "\n", 1).encode(), id="bom"),
+        pytest.param(DECAY.replace("(x, ws):\n", "(x, ws):\n    # \f\n").encode(), id="form feed"),
     ],
 )
-def test_diff_can_be_applied(forscan: Run, tmp_path: Path, before: bytes) -> None:
-    (tmp_path / "a.py").write_bytes(before)
-    diff = forscan("convert", "--diff", "a.py").stdout
-    assert apply(diff, before, tmp_path) == convert_bytes(before, Path("a.py"), Config()).after
+def test_diff_can_be_applied(forscan: Run, tmp_path: Path, before: bytes, name: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(before)
+    diff = forscan("convert", "--diff", name).stdout
+    assert apply(diff, path) == convert_bytes(before, path, Config()).after
 
 
-@pytest.mark.xfail(reason="the diff decodes every file as UTF-8", strict=True)
 def test_diff_of_other_encodings(forscan: Run, tmp_path: Path) -> None:
     text = "# coding: latin-1\n" + DECAY.replace("    for", "    # naïve\n    for")
     (tmp_path / "a.py").write_bytes(text.encode("latin-1"))
@@ -244,14 +232,15 @@ def test_check_option_writes_nothing(forscan: Run, tmp_path: Path) -> None:
     assert forscan("convert", "--check", "b.py", "c.py").returncode == 0
 
 
-@pytest.mark.xfail(
-    reason="convert --check and --diff say `converted … became`, though nothing was", strict=True
-)
 def test_dry_run_does_not_say_that_it_converted(forscan: Run, tmp_path: Path) -> None:
     write(tmp_path, {"a.py": DECAY})
     (row,) = rows(forscan("convert", "--check", "--output-format", "json", "a.py"))
     assert row["status"] == "convertible"
     assert row["message"] == "this `for` can become `lax.scan`"
+    for arguments in (("--diff", "a.py"), ("--diff", "-"), ("--check", "-")):
+        done = forscan("convert", *arguments, stdin=DECAY)
+        assert "can become" in done.stderr
+        assert "converted" not in done.stderr
 
 
 def test_check_finds_and_writes_nothing(forscan: Run, tmp_path: Path) -> None:
@@ -298,16 +287,14 @@ def test_check_asks_about_the_form_that_is_given(forscan: Run, tmp_path: Path) -
         ("--color", "blue", "check", "a.py"),
         ("verify", "a.py"),
         ("explain",),
-        pytest.param(
-            ("convert", "--unroll", "²", "a.py"),
-            marks=pytest.mark.xfail(reason="a traceback: `²`.isdigit() is true", strict=True),
-        ),
-        pytest.param(
-            ("check", "a.py:²"),
-            marks=pytest.mark.xfail(reason="a traceback: `²`.isdigit() is true", strict=True),
-        ),
+        ("convert", "--unroll", "²", "a.py"),
+        ("check", "a.py:²"),
+        ("check", "a.py:" + "9" * 30),
+        ("convert", "--unroll", "9" * 30, "a.py"),
+        ("convert", "--to", "fori", "--body", "lambda", "a.py"),
+        ("check", "-", "nosuch.py"),
     ],
-    ids=" ".join,
+    ids=lambda v: " ".join(v)[:40],
 )
 def test_usage_errors(forscan: Run, tmp_path: Path, arguments: tuple[str, ...]) -> None:
     write(tmp_path, {"a.py": DECAY})
@@ -355,20 +342,39 @@ def test_files_come_in_order(forscan: Run, tmp_path: Path) -> None:
     assert names == ["c/b.py", "c/z.py", "c/d/a.py", "b.py", "a.py"]
 
 
-@pytest.mark.xfail(
-    reason="the second mention fails: `the file has changed in the meantime`, exit 2", strict=True
-)
+TWO = DECAY + NOISY.replace("print(i)", "pass").replace("import jax", "")
+
+
 @pytest.mark.parametrize(
-    "targets",
-    [("a.py", "a.py"), (".", "a.py"), ("a.py::decay", "a.py::noisy"), ("a.py", "link.py")],
-    ids=" ".join,
+    "targets, name",
+    [
+        (("a.py", "a.py"), "a.py"),
+        ((".", "a.py"), "a.py"),
+        (("a.py", "link.py"), "a.py"),
+        (("link.py", "sub/../a.py"), "link.py"),
+        (("a.py::decay", "a.py::noisy"), "a.py"),
+        (("a.py:6", "a.py::noisy"), "a.py"),
+        (("a.py:6", "."), "a.py"),
+    ],
+    ids=lambda v: " ".join(v) if isinstance(v, tuple) else "",
 )
-def test_file_that_is_named_twice(forscan: Run, tmp_path: Path, targets: tuple[str, ...]) -> None:
-    write(tmp_path, {"a.py": DECAY + NOISY.replace("print(i)", "pass").replace("import jax", "")})
+def test_file_that_is_named_twice(
+    forscan: Run, tmp_path: Path, targets: tuple[str, ...], name: str
+) -> None:
+    """It is treated once: all that any of the targets means, under its first name."""
+    write(tmp_path, {"a.py": TWO, "sub/b.py": ""})
     (tmp_path / "link.py").symlink_to("a.py")
-    done = forscan("convert", *targets)
+    done = forscan("convert", "--output-format", "json", *targets)
     assert done.returncode == 0
     assert "for i" not in (tmp_path / "a.py").read_text()
+    assert [row["file"] for row in rows(done)] == [name, name]
+
+
+def test_loop_that_is_named_by_line_beside_all_others(forscan: Run, tmp_path: Path) -> None:
+    """Only the one that is named is believed to be traced."""
+    write(tmp_path, {"a.py": PLAIN + "\n\n" + PLAIN.replace("decay", "other")})
+    found = rows(forscan("check", "--output-format", "json", "a.py", "a.py:5"))
+    assert [row["status"] for row in found] == ["convertible", "skipped"]
 
 
 FUNCTIONS = """\
@@ -437,6 +443,35 @@ def f(x):
 """
 
 
+@pytest.mark.parametrize(
+    "target, complaint",
+    [
+        ("a.py::nosuch", "no function nosuch in a.py"),
+        ("a.py::oute", "no function oute in a.py"),
+        ("a.py::step", "no function step in a.py, only Cell.step"),
+        ("a.py:1", "no loop at line 1 in a.py"),
+        ("a.py:0", "no loop at line 0 in a.py"),
+        ("a.py:9999", "no loop at line 9999 in a.py"),
+        ("empty.py:1", "no loop at line 1 in empty.py"),
+        ("empty.py::f", "no function f in empty.py"),
+    ],
+)
+def test_what_a_target_names_has_to_be_there(
+    forscan: Run, tmp_path: Path, target: str, complaint: str
+) -> None:
+    """Said, and what the other targets mean is done."""
+    write(tmp_path, {"a.py": FUNCTIONS, "empty.py": ""})
+    done = forscan("convert", target, "a.py::outermost")
+    assert done.returncode == 2
+    assert f"forscan: {complaint}" in lines(done.stderr)
+    assert (tmp_path / "a.py").read_text().count("in range(3)") == 3
+
+
+def test_function_without_loops_is_there(forscan: Run, tmp_path: Path) -> None:
+    write(tmp_path, {"a.py": "def f(x):\n    return x\n"})
+    assert forscan("convert", "a.py::f").returncode == 0
+
+
 @pytest.mark.parametrize("line, left", [(8, [6]), (9, [6]), (6, [8]), (10, [8])])
 def test_line_target(forscan: Run, tmp_path: Path, line: int, left: list[int]) -> None:
     """The innermost loop around the line; what the outer one holds may stay a `for`."""
@@ -461,12 +496,7 @@ def test_line_target_needs_no_mark(forscan: Run, tmp_path: Path) -> None:
     "head",
     [
         "# for example\n",
-        pytest.param(
-            "# by hand\n",
-            marks=pytest.mark.xfail(
-                reason="files without the word `for` are passed over", strict=True
-            ),
-        ),
+        "# by hand\n",
     ],
 )
 def test_line_target_turns_one_lax_loop_into_another(
@@ -479,7 +509,6 @@ def test_line_target_turns_one_lax_loop_into_another(
     assert "lax.scan" in (tmp_path / "a.py").read_text()
 
 
-@pytest.mark.xfail(reason="files that do not mention jax are passed over", strict=True)
 @pytest.mark.parametrize("target", ["a.py", "a.py:2"])
 def test_said_to_be_traced_in_a_file_that_does_not_mention_jax(
     forscan: Run, tmp_path: Path, target: str
@@ -496,6 +525,38 @@ def test_said_to_be_traced_in_a_file_that_does_not_mention_jax(
     assert forscan("check", target).returncode == 1
 
 
+def test_loop_that_has_the_form_already_is_there(forscan: Run, tmp_path: Path) -> None:
+    write(tmp_path, {"a.py": DECAY_SCAN})
+    assert forscan("convert", "a.py:10").returncode == 0
+    assert (tmp_path / "a.py").read_text() == DECAY_SCAN
+
+
+INDIRECT = """\
+from jax import lax
+
+
+def f(x, run=lax.scan):
+    return run(x)
+
+
+def g(x):
+    return f(x, lax.scan)
+"""
+
+
+@pytest.mark.parametrize(
+    "target, found",
+    [("a.py", [4, 9]), ("a.py::g", [9]), ("a.py:9", [9])],
+)
+def test_indirect_uses_are_chosen_like_loops(
+    forscan: Run, tmp_path: Path, target: str, found: list[int]
+) -> None:
+    write(tmp_path, {"a.py": INDIRECT})
+    done = forscan("convert", "--to", "for", "--output-format", "json", target)
+    assert [row["line"] for row in rows(done)] == found
+    assert done.returncode == (1 if target == "a.py:9" else 0)
+
+
 @pytest.mark.parametrize("command", ["check", "convert"])
 def test_refused_loop_named_by_its_line(forscan: Run, tmp_path: Path, command: str) -> None:
     write(tmp_path, {"a.py": NOISY})
@@ -505,9 +566,6 @@ def test_refused_loop_named_by_its_line(forscan: Run, tmp_path: Path, command: s
     assert "FSC302" in done.stdout
 
 
-@pytest.mark.xfail(
-    reason="a refusal in any other target counts, as soon as one target has a LINE", strict=True
-)
 def test_refused_loop_that_is_not_the_one_named(forscan: Run, tmp_path: Path) -> None:
     write(tmp_path, {"a.py": DECAY, "b.py": NOISY})
     assert forscan("convert", "a.py:6", "b.py").returncode == 0
@@ -556,11 +614,15 @@ def test_stdin_takes_the_configuration_of_its_file(forscan: Run, tmp_path: Path)
     assert forscan("convert", "-", stdin=DECAY).stdout == DECAY_SCAN
 
 
-@pytest.mark.xfail(reason="`check -` says that there is no such file", strict=True)
 def test_check_reads_stdin(forscan: Run) -> None:
     done = forscan("check", "-", "--stdin-filename", "a.py", stdin=DECAY)
     assert done.returncode == 1
-    assert "a.py:6:5: " in done.stdout
+    assert "a.py:6:5: convertible" in done.stdout
+    assert "1 convertible in 1 file" in done.stderr
+    done = forscan("check", "-", "--output-format", "json", stdin=DECAY)
+    assert [row["file"] for row in rows(done)] == ["<stdin>"]
+    assert forscan("check", "-", stdin=NOISY).returncode == 0
+    assert forscan("check", "-", stdin=DECAY + "(").returncode == 2
 
 
 # Output.
@@ -576,7 +638,6 @@ def test_full_output_shows_the_place_and_the_way_out(forscan: Run, tmp_path: Pat
 
 
 @pytest.mark.parametrize("odd", ["\f", "\x1c", "\u2028"], ids=["form feed", "fs", "ls"])
-@pytest.mark.xfail(reason="the lines shown are split at other places than the file's", strict=True)
 def test_full_output_shows_the_right_line(forscan: Run, tmp_path: Path, odd: str) -> None:
     write(tmp_path, {"a.py": f"# {odd}\n" + NOISY})
     assert "  8 |         print(i)" in lines(forscan("check", "a.py").stdout)
@@ -723,23 +784,24 @@ LOOP = "    for i in range(4):\n"
     [
         (LOOP, "    for i in range(4):  # forscan: ignore\n"),
         (LOOP, "    # forscan: ignore\n" + LOOP),
+        (LOOP, "    # forscan: ignore\n    # It is as fast as it gets.\n" + LOOP),
         (LOOP, "    for i in range(4):  # forscan: ignore[FSC101]\n"),
         (LOOP, "    for i in range(4):  # forscan: ignore[FSC301, FSC101]\n"),
         (LOOP, "    for i in range(4):  # noqa: FSC101\n"),
         (LOOP, "    for i in range(4):  # noqa: FSC101, E501\n"),
         ("import jax\n", "# forscan: skip-file\nimport jax\n"),
-        pytest.param(
-            LOOP,
-            "    for i in range(4):  # noqa: E501, FSC101\n",
-            marks=pytest.mark.xfail(reason="only the first code behind noqa is read", strict=True),
-        ),
+        (LOOP, "    for i in range(4):  # noqa: E501, FSC101\n"),
     ],
     ids=lambda v: v.strip().replace("\n", " "),
 )
 def test_suppressed(forscan: Run, tmp_path: Path, old: str, new: str) -> None:
     text = DECAY.replace(old, new)
     write(tmp_path, {"a.py": text})
-    assert forscan("check", "a.py").returncode == 0
+    done = forscan("check", "--output-format", "json", "a.py")
+    assert done.returncode == 0
+    found = [(row["status"], row["code"], row["message"]) for row in rows(done)]
+    ignored = ("skipped", "FSC101", "a comment at the loop says to ignore it")
+    assert found == ([] if "skip-file" in new else [ignored])
     assert forscan("convert", "a.py").returncode == 0
     assert (tmp_path / "a.py").read_text() == text
 
@@ -748,29 +810,58 @@ def test_suppressed(forscan: Run, tmp_path: Path, old: str, new: str) -> None:
     "old, new",
     [
         (LOOP, "    for i in range(4):  # noqa: E501\n"),
+        (LOOP, "    for i in range(4):  # noqa\n"),
+        (LOOP, "    for i in range(4):  # noqa: E501 and not FSC101\n"),
+        (LOOP, "    for i in range(4):  # forscan: ignored\n"),
         (LOOP, "    pass  # forscan: ignore\n" + LOOP),
+        (LOOP, "    # forscan: ignore\n\n" + LOOP),
         (LOOP, LOOP + "        # forscan: ignore\n"),
-        pytest.param(
-            LOOP,
-            "    for i in range(4):  # forscan: ignore[FSC301]\n",
-            marks=pytest.mark.xfail(reason="any code suppresses all", strict=True),
-        ),
-        pytest.param(
-            LOOP,
-            "    for i in range(4):  # noqa: FSC301\n",
-            marks=pytest.mark.xfail(reason="any code suppresses all", strict=True),
-        ),
-        pytest.param(
-            "import jax\n",
-            'import jax\n\nMARK = "# forscan: skip-file"\n',
-            marks=pytest.mark.xfail(reason="the mark counts inside strings as well", strict=True),
-        ),
+        (LOOP, "    for i in range(4):  # forscan: ignore[FSC301]\n"),
+        (LOOP, "    for i in range(4):  # noqa: FSC301\n"),
+        (LOOP, "    for i in range(len('# forscan: ignore')):\n"),
+        ("import jax\n", 'import jax\n\nMARK = "# forscan: skip-file"\n'),
     ],
     ids=lambda v: v.strip().replace("\n", " "),
 )
 def test_not_suppressed(forscan: Run, tmp_path: Path, old: str, new: str) -> None:
     write(tmp_path, {"a.py": DECAY.replace(old, new)})
     assert forscan("check", "a.py").returncode == 1
+
+
+@pytest.mark.parametrize(
+    "comment, status, code",
+    [
+        ("# forscan: ignore[FSC302]", "refused", "FSC401"),
+        ("# forscan: ignore[FSC401]", "refused", "FSC302"),
+        ("# forscan: ignore[FSC302, FSC401]", "skipped", "FSC302"),
+        ("# forscan: ignore", "skipped", "FSC302"),
+        ("# noqa: FSC401,FSC302", "skipped", "FSC302"),
+        ("# forscan: ignore[FSC101]", "refused", "FSC302"),
+        ("# noqa: FSC101, FSC201", "refused", "FSC302"),
+    ],
+)
+def test_suppressed_refusal(
+    forscan: Run, tmp_path: Path, comment: str, status: str, code: str
+) -> None:
+    """A refusal has codes of its own: `print` acts on the host, and takes no tracer."""
+    write(tmp_path, {"a.py": NOISY.replace("range(4):", f"range(4):  {comment}")})
+    done = forscan("check", "--output-format", "json", "a.py:6")
+    assert [(row["status"], row["code"]) for row in rows(done)] == [(status, code)]
+    assert done.returncode == (1 if status == "refused" else 0)
+
+
+def test_suppressed_on_the_way_back(forscan: Run, tmp_path: Path) -> None:
+    """By the code that the loop would be reported under, for the form that is asked for."""
+    for comment, code in (("# noqa: FSC102", 0), ("# noqa: FSC101", 1)):
+        write(tmp_path, {"a.py": DECAY_SCAN.replace("length=4)", f"length=4)  {comment}")})
+        assert forscan("check", "--to", "for", "a.py").returncode == code
+
+
+def test_file_that_is_no_python_can_be_skipped(forscan: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_bytes(b"print 'two'  # \xff\n# forscan: skip-file\nfor jax in x:\n")
+    done = forscan("convert", "a.py")
+    assert done.returncode == 0
+    assert done.stdout == ""
 
 
 # How loops are written.
@@ -927,10 +1018,6 @@ def test_nearest_configuration_holds(forscan: Run, tmp_path: Path) -> None:
     assert (tmp_path / "sub/deep/inner.py").read_text() == DECAY_SCAN
 
 
-@pytest.mark.xfail(
-    reason="a pyproject.toml that mentions forscan anywhere hides the table further up",
-    strict=True,
-)
 def test_project_that_only_depends_on_forscan_is_no_configuration(
     forscan: Run, tmp_path: Path
 ) -> None:
@@ -944,3 +1031,23 @@ def test_project_that_only_depends_on_forscan_is_no_configuration(
     )
     forscan("convert", "sub/a.py")
     assert "fori_loop" in (tmp_path / "sub/a.py").read_text()
+
+
+def test_configuration_holds_for_its_folder_whatever_the_target(
+    forscan: Run, tmp_path: Path
+) -> None:
+    """A folder that is walked, a file in it, and both: the same result."""
+    files = {
+        "pyproject.toml": '[tool.forscan]\nexclude = ["left"]\n',
+        "a.py": DECAY,
+        "sub/pyproject.toml": '[tool.forscan]\nto = "fori"\n',
+        "sub/a.py": DECAY,
+        "left/pyproject.toml": "[tool.forscan]\nwrong = 1\n",
+        "left/a.py": DECAY,
+    }
+    for targets in (("a.py", "sub/a.py"), (".",), (".", "sub/a.py"), ("sub", ".")):
+        write(tmp_path, files)
+        assert forscan("convert", *targets).returncode == 0
+        assert "lax.scan" in (tmp_path / "a.py").read_text()
+        assert "fori_loop" in (tmp_path / "sub/a.py").read_text()
+        assert (tmp_path / "left/a.py").read_text() == DECAY

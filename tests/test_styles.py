@@ -22,8 +22,8 @@ VARIANTS = ["closure_lambda", "closure_def", "carry_all"]
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
-def convert(path: Path, selection: Selection | None = None, **config: object) -> FileResult:
-    return convert_bytes(path.read_bytes(), path, Config(**config), selection)  # type: ignore[arg-type]
+def convert(path: Path, *selections: Selection, **config: object) -> FileResult:
+    return convert_bytes(path.read_bytes(), path, Config(**config), *selections)  # type: ignore[arg-type]
 
 
 def test_loop_over_a_scan_is_the_scan_that_its_author_would_write() -> None:

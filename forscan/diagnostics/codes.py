@@ -377,6 +377,15 @@ REGISTRY: dict[str, Entry] = _entries(
         "",
         "Please report the loop.",
     ),
+    Entry(
+        "FSC905",
+        "internal-error",
+        "forscan itself went wrong while it looked at the loop",
+        "This is a fault of forscan. The loop is left as it was, the others are treated as "
+        "if it were refused.",
+        "",
+        "Please report the loop.",
+    ),
 )
 
 

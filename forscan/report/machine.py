@@ -8,7 +8,7 @@ from forscan.types import FileResult
 
 
 def as_json(results: list[FileResult]) -> str:
-    """A list with one object for each loop, and one for each file that failed."""
+    """A list with one object for each loop."""
     rows: list[dict[str, object]] = []
     for result in results:
         rows += [o.as_json() for o in result.outcomes]

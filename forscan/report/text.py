@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import difflib
 from collections import Counter
 from pathlib import Path
 
 import click
 
 from forscan.diagnostics.codes import name_of
+from forscan.model import Refusal
+from forscan.syntax.source import Source
 from forscan.types import FileResult, Outcome, Status
 
 _COLOURS = {
@@ -29,13 +30,14 @@ def concise(outcome: Outcome) -> str:
 def full(outcome: Outcome, result: FileResult) -> str:
     """The concise line, the lines that it is about, each reason and its way out."""
     lines = [concise_head(outcome)]
-    text = result.before.decode(errors="replace").splitlines()
+    places = _places(outcome)
+    source = Source.decode(result.before) if places else Source("")
     shown: set[int] = set()
-    for line, column, note in _places(outcome):
-        if 0 < line <= len(text) and line not in shown:
+    for line, column, note in places:
+        if 0 < line <= len(source.line_starts) and line not in shown:
             shown.add(line)
             width = len(str(line))
-            lines.append(f"  {line} | {text[line - 1].rstrip()}")
+            lines.append(f"  {line} | {source.line(line).rstrip()}")
             lines.append(f"  {' ' * width} | {' ' * (column - 1)}^ {note}".rstrip())
     for help in dict.fromkeys(r.help for r in outcome.reasons):
         lines.append(f"  {click.style('help', bold=True)}: {help}")
@@ -65,16 +67,9 @@ def _places(outcome: Outcome) -> list[tuple[int, int, str]]:
     return found
 
 
-def diff(path: Path, before: bytes, after: bytes) -> str:
-    """A unified diff of what changed in a file."""
-    old, new = (v.decode(errors="replace").splitlines(keepends=True) for v in (before, after))
-    lines = []
-    for line in difflib.unified_diff(old, new, str(path), str(path)):
-        line = line.rstrip("\r\n")
-        colour = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1])
-        bold = line.startswith(("+++", "---"))
-        lines.append(click.style(line, fg=None if bold else colour, bold=bold or None))
-    return "\n".join(lines)
+def error(path: Path, found: Refusal) -> str:
+    """`path:line:column: CODE message` for a file that could not be treated."""
+    return f"{path}:{found.line or 1}:{found.column or 1}: {found.code} {found.message}"
 
 
 def summary(results: list[FileResult], verb: str) -> str:

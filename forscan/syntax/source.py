@@ -148,11 +148,12 @@ class Source(Text):
             encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
             encoding = "utf-8" if bom else encoding
             text = data[len(bom) :].decode(encoding)
-        except (SyntaxError, UnicodeDecodeError, LookupError) as e:
+            source = cls(text, encoding, bom)
+            same = source.encode(text) == data
+        except (SyntaxError, UnicodeError, LookupError) as e:
             reason = e.msg if isinstance(e, SyntaxError) else str(e)
             raise SourceError(f"cannot be decoded: {reason}") from None
-        source = cls(text, encoding, bom)
-        if source.encode(text) != data:
+        if not same:
             raise SourceError("decoding and encoding does not give the same bytes")
         return source
 

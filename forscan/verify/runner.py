@@ -25,7 +25,7 @@ INSTALL = "pip install 'forscan[verify]'"
 
 
 class VerifyUnavailable(Exception):
-    """The interpreter cannot import jax."""
+    """The interpreter cannot be started, or cannot import jax."""
 
 
 def verify_sources(
@@ -47,7 +47,7 @@ def verify_sources(
       timeout: seconds for all calls together.
 
     Raises:
-      VerifyUnavailable: jax cannot be imported there.
+      VerifyUnavailable: the interpreter cannot be started, or cannot import jax.
     """
     with tempfile.TemporaryDirectory(prefix="forscan-") as folder:
         job = _job(Path(folder), before, after, path, calls, timeout)
@@ -102,7 +102,7 @@ def _run(job: Path, python: str, timeout: float) -> tuple[int | None, str]:
                 start_new_session=True,
             )
         except OSError as e:
-            return 127, f"{python} cannot be started: {e.strerror}"
+            raise VerifyUnavailable(f"{python} cannot be started: {e.strerror}") from None
         code: int | None
         try:
             code = child.wait(timeout)

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from .program import Result
+from .same import same_structure, same_value
 
 Array = np.ndarray[Any, Any]
 Yardstick = Callable[[], list[Any] | None]
@@ -45,7 +46,7 @@ def compare(old: Result, new: Result, yardstick: Yardstick, slack: float = FEW_U
         the results differ by more than the slack.
       slack: ULPs that are always allowed.
     """
-    if old.tree != new.tree:
+    if not same_structure(old.tree, new.tree):
         return Difference(f"structure {old.tree} became {new.tree}")
     found = Difference()
     for index, (name, a, b) in enumerate(zip(old.names, old.leaves, new.leaves, strict=True)):
@@ -65,8 +66,7 @@ def compare(old: Result, new: Result, yardstick: Yardstick, slack: float = FEW_U
 def _leaf(a: Any, b: Any, exact: Callable[[], Any], slack: float) -> tuple[str, float]:
     a, b = _data(a), _data(b)
     if not hasattr(a, "dtype") or not hasattr(b, "dtype"):
-        same = type(a) is type(b) and (a is b or bool(a == b))
-        return "" if same else f"{_shown(a)} became {_shown(b)}", 0.0
+        return "" if same_value(a, b) else f"{_shown(a)} became {_shown(b)}", 0.0
     if a.shape != b.shape:
         return f"shape {a.shape} became {b.shape}", 0.0
     if a.dtype != b.dtype:

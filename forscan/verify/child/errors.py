@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import jax
 
+_LENGTH = 300  # what JAX says about a carry names both types within that
+
 
 def line(error: BaseException) -> str:
     """An exception in one line."""
-    lines = str(error).strip().splitlines()
-    return f"{type(error).__name__}: {lines[0][:200]}" if lines else type(error).__name__
+    message = " ".join(str(error).split())
+    if len(message) > _LENGTH:
+        message = f"{message[:_LENGTH].rstrip()} …"
+    return f"{type(error).__name__}: {message}" if message else type(error).__name__
 
 
 def needs_values(error: Exception) -> bool:

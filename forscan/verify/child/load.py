@@ -5,8 +5,10 @@ from __future__ import annotations
 import sys
 import types
 from pathlib import Path
+from typing import Any
 
-_COUNT = [0]
+# The module of each version -> the module that it is a version of.
+_VERSIONS: dict[str, str] = {}
 
 
 def load(version: Path, path: Path) -> types.ModuleType:
@@ -24,8 +26,8 @@ def load(version: Path, path: Path) -> types.ModuleType:
         sys.path.insert(0, str(root))
     if str(path.parent) not in sys.path and not package:
         sys.path.insert(0, str(path.parent))
-    _COUNT[0] += 1
-    name = ".".join([*package, f"{path.stem}__version_{_COUNT[0]}"])
+    name = ".".join([*package, f"{path.stem}__version_{len(_VERSIONS) + 1}"])
+    _VERSIONS[name] = ".".join([*package, path.stem])
     module = types.ModuleType(name)
     module.__file__ = str(path)
     module.__package__ = ".".join(package)
@@ -35,6 +37,12 @@ def load(version: Path, path: Path) -> types.ModuleType:
     code = compile(version.read_bytes(), str(path), "exec", dont_inherit=True)
     exec(code, module.__dict__)
     return module
+
+
+def origin(definition: Any) -> str:
+    """The module that a class or function stands in, the same for both versions."""
+    module = str(getattr(definition, "__module__", ""))
+    return _VERSIONS.get(module, module)
 
 
 def _package(folder: Path) -> list[str]:

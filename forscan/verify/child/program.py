@@ -16,6 +16,7 @@ import jax
 import numpy as np
 
 from .call import Call
+from .same import opened
 
 
 @dataclass
@@ -34,7 +35,7 @@ class Result:
 
     @classmethod
     def of(cls, value: Any) -> Result:
-        found, tree = jax.tree_util.tree_flatten_with_path(value)
+        found, tree = jax.tree_util.tree_flatten_with_path(opened(value))
         names = [jax.tree_util.keystr(path) or "the result" for path, _ in found]
         return cls([leaf for _, leaf in found], names, tree)
 

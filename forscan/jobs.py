@@ -1,0 +1,145 @@
+"""From targets to files, each with its loops and its configuration, and their results."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field, replace
+from functools import cache
+from multiprocessing import get_context
+from pathlib import Path
+
+from forscan.config import Config, ConfigError
+from forscan.files import Target, TargetError, parse_target, python_files, reason
+from forscan.model import Refusal
+from forscan.types import FileResult, Selection
+
+_MANY = 16  # files from which on a pool of processes pays
+
+
+@dataclass(frozen=True)
+class Job:
+    """One file: how it was named first, which loops are meant, and what to do."""
+
+    path: Path
+    selections: tuple[Selection, ...]
+    config: Config
+
+
+@dataclass
+class Jobs:
+    """What the targets come to.
+
+    Attributes:
+      files: the jobs, in the order in which their files were named first.
+      errors: what could not be had, each said once.
+      notes: what may be a slip, but is no error.
+    """
+
+    files: list[Job] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+def collect(targets: Iterable[str], settings: Callable[[Path], Config]) -> Jobs:
+    """The files of all targets, each once, however often and by whatever name it is meant.
+
+    Args:
+      targets: as they stand on the command line.
+      settings: the configuration that holds in a folder; may raise ConfigError.
+    """
+    return _Collector(settings).run(targets)
+
+
+class _Collector:
+    def __init__(self, settings: Callable[[Path], Config]) -> None:
+        self.settings = settings
+        self.found: dict[str, Job] = {}
+        self.errors: dict[str, None] = {}
+        self.notes: list[str] = []
+        self.config = cache(self._config)
+
+    def run(self, targets: Iterable[str]) -> Jobs:
+        for text in targets:
+            try:
+                target = parse_target(text)
+            except TargetError as e:
+                self._failed(str(e))
+                continue
+            if target.path.is_dir():
+                self._walk(target)
+            else:
+                self._add(target)
+        return Jobs(list(self.found.values()), list(self.errors), self.notes)
+
+    def _walk(self, target: Target) -> None:
+        before = len(self.errors)
+        empty = True
+        for path in python_files(target.path, self._excluded, self._unreadable):
+            empty = False
+            self._add(Target(path, target.selection))
+        if empty and len(self.errors) == before:
+            self.notes.append(f"{target.path}: no Python files")
+
+    def _add(self, target: Target) -> None:
+        config = self.config(target.path.parent)
+        if config is None:
+            return
+        file = os.path.realpath(target.path)
+        job = self.found.get(file) or Job(target.path, (), config)
+        self.found[file] = replace(job, selections=(*job.selections, target.selection))
+
+    def _config(self, folder: Path) -> Config | None:
+        try:
+            return self.settings(folder)
+        except ConfigError as e:
+            self._failed(str(e))
+            return None
+
+    def _excluded(self, folder: Path) -> tuple[str, ...]:
+        config = self.config(folder)
+        return config.exclude if config is not None else ()
+
+    def _unreadable(self, error: OSError) -> None:
+        self._failed(f"{error.filename}: cannot be read: {reason(error)}")
+
+    def _failed(self, message: str) -> None:
+        self.errors[message] = None
+
+
+def run(jobs: list[Job], workers: int | None) -> list[FileResult]:
+    """The results of all jobs, in their order; nothing is written."""
+    workers = workers or min(os.cpu_count() or 1, 8)
+    if workers == 1 or len(jobs) < _MANY:
+        return [_one(job) for job in jobs]
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+        with _undisturbed():
+            results = pool.map(_one, jobs, chunksize=8)
+        return list(results)
+
+
+@contextlib.contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Processes started in here leave it to their parent to be interrupted, and to end them."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+
+def _one(job: Job) -> FileResult:
+    from forscan.api import convert_bytes
+
+    try:
+        content = job.path.read_bytes()
+    except OSError as e:
+        error = Refusal("FSC902", f"cannot be read: {e.strerror}", "Check the path.")
+        return FileResult(job.path, b"", b"", error=error)
+    return convert_bytes(content, job.path, job.config, *job.selections)
