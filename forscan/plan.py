@@ -20,8 +20,8 @@ from forscan.passes.parameters import to_carry, to_closure
 from forscan.passes.table import run_passes
 from forscan.readers import for_stmt, fori_loop, scan
 from forscan.reshape.compose import compose
-from forscan.reshape.site import LoopText
-from forscan.reshape.table import STRATEGIES
+from forscan.reshape.site import LoopText, Reshaped
+from forscan.reshape.table import IMPROVEMENTS, STRATEGIES
 from forscan.restyle import restyle
 from forscan.syntax.code import indent
 from forscan.syntax.names import Fresh
@@ -73,6 +73,9 @@ def make_plan(site: Site, config: Config, depth: int = 2) -> Plan:
         if not edits:
             raise NothingToDo
         return Plan(edits)
+    improved = _improved(site, config, depth) if depth else None
+    if improved is not None:
+        return improved
     try:
         return _plan(site, form, config)
     except Refused as refused:
@@ -88,8 +91,9 @@ def _plan(site: Site, form: str, config: Config) -> Plan:
     place = site.node.body[0] if isinstance(site.node, ast.For) else site.node
     spelling = site.context.module.spelling(place)
     text = _WRITERS[form](reading.loop, site.context.fresh, spelling)
-    text = fit(text, config.line_length - len(reading.indentation))
     source = site.context.source
+    width = config.line_length - len(reading.indentation)
+    text = fit(text, width, source.authored or source.text)
     new = indent(text, reading.indentation)
     gone = [e for e in reading.edits if e.end <= reading.start]
     above = apply_edits(source.text[: reading.start], gone)
@@ -118,19 +122,37 @@ def _reshaped(site: Site, config: Config, reasons: list[Refusal], depth: int) ->
     if not isinstance(site.node, ast.For):
         return None
     for strategy in STRATEGIES:
-        reshaped = strategy(LoopText(site), reasons)
-        if reshaped is None:
-            continue
-        text = apply_edits(site.context.source.text, [reshaped.edit])
-        source = replace(site.context.source, text=text)
-        module = parse_module(source, config.traced, config.everything)
-        again = next(s for s in find_sites(module, ("for",)) if s.start == reshaped.start)
-        try:
-            plan = make_plan(again, config, depth - 1)
-        except Refused:
-            continue
-        return Plan(tuple(compose(reshaped.edit, plan.edits)), plan.assumptions)
+        plan = _plan_of(site, config, strategy(LoopText(site), reasons), depth)
+        if plan is not None:
+            return plan
     return None
+
+
+def _improved(site: Site, config: Config, depth: int) -> Plan | None:
+    """The plan for the loop as an expert would have written it first."""
+    if not isinstance(site.node, ast.For) or config.to != "scan":
+        return None
+    for improvement in IMPROVEMENTS:
+        plan = _plan_of(site, config, improvement(LoopText(site)), depth)
+        if plan is not None:
+            return plan
+    return None
+
+
+def _plan_of(site: Site, config: Config, reshaped: Reshaped | None, depth: int) -> Plan | None:
+    """The plan for a loop that takes the place of another, None where it is refused."""
+    if reshaped is None:
+        return None
+    text = apply_edits(site.context.source.text, [reshaped.edit])
+    before = site.context.source
+    source = replace(before, text=text, authored=before.authored or before.text)
+    module = parse_module(source, config.traced, config.everything)
+    again = next(s for s in find_sites(module, ("for",)) if s.start == reshaped.start)
+    try:
+        plan = make_plan(again, config, depth - 1)
+    except Refused:
+        return None
+    return Plan(tuple(compose(reshaped.edit, plan.edits)), plan.assumptions)
 
 
 def _read(site: Site, form: str, config: Config) -> Reading:

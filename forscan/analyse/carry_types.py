@@ -118,13 +118,17 @@ class CarryTypes:
 
     def start(self, name: str) -> ast.expr | None:
         """The value that the name surely has before the loop, if it is plain."""
-        inside = set(walk_all(self.loop.body))
-        values = [v for v in assigned_values(name, self.context) if v not in inside]
-        before = [v for v in values if v.lineno <= self.loop.lineno]
+        before = self.starts(name)
         if name in self.context.parameters and not before:
             return None
         value = before[-1] if before else self.from_tuple(name)
         return value
+
+    def starts(self, name: str) -> list[ast.expr]:
+        """All values that plain assignments before the loop give to a name."""
+        inside = set(walk_all(self.loop.body))
+        values = [v for v in assigned_values(name, self.context) if v not in inside]
+        return [v for v in values if v.lineno <= self.loop.lineno]
 
     def from_tuple(self, name: str) -> ast.expr | None:
         """The item of `mean, var = 0.0, 1.0`."""

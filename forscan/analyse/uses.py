@@ -318,8 +318,7 @@ class Uses:
                 case ast.Subscript(value=base, slice=index) if index is child or child is not base:
                     return self._subscript(node, parent, value, hazard)
                 case ast.Subscript():
-                    python_only = False
-                    if integer:
+                    if python_only:
                         return Use(node, Kind.CONCRETE, "something to index")
                 case ast.Tuple() | ast.List():
                     grand = self.parents.get(parent)
@@ -331,9 +330,8 @@ class Uses:
                 case ast.Attribute(attr=attribute):
                     if attribute in _STATIC_ATTRIBUTES:
                         return Use(node, Kind.PURE, "its shape or type")
-                    if integer:
+                    if python_only:
                         return Use(node, Kind.CONCRETE, f"its attribute {attribute}")
-                    python_only = False
                 case ast.Compare(ops=ops):
                     if any(isinstance(o, ast.Is | ast.IsNot | ast.In | ast.NotIn) for o in ops):
                         return Use(node, Kind.BRANCH, "a test of identity or membership")
@@ -352,9 +350,8 @@ class Uses:
                     call = parent if isinstance(parent, ast.Call) else self.parents[parent]
                     assert isinstance(call, ast.Call)
                     if call.func is child:
-                        if integer:
+                        if python_only:
                             return Use(node, Kind.CONCRETE, "something to call")
-                        python_only = False
                     else:
                         use = self._argument(node, call, child, value, integer, python_only, hazard)
                         if use is not None:
@@ -377,13 +374,13 @@ class Uses:
                 case ast.Dict(keys=keys) if child in keys:
                     return Use(node, Kind.CONCRETE, "a key of a dict")
                 case ast.For(iter=iterable) if iterable is child:
-                    if integer:
+                    if python_only:
                         return Use(node, Kind.CONCRETE, "something to iterate")
                     return Use(node, Kind.PURE, "rows")
                 case ast.withitem():
                     return Use(node, Kind.CONCRETE, "a context manager")
                 case ast.Starred():
-                    if integer:
+                    if python_only:
                         return Use(node, Kind.CONCRETE, "something to unpack")
                 case ast.expr():
                     python_only = False

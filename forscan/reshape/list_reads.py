@@ -13,7 +13,7 @@ from forscan.analyse.trip_count import extent, literal_int
 from forscan.model import Refusal
 from forscan.reshape.site import LoopText, Reshaped
 from forscan.syntax.code import Code, indent, one_line
-from forscan.syntax.names import walk_all
+from forscan.syntax.names import singular, walk_all
 from forscan.syntax.source import Edit
 
 _MOST = 3  # items that are looked back at
@@ -96,7 +96,8 @@ def _back(loop: LoopText, read: ast.Subscript, count: int) -> int | None:
 
 
 def _names(loop: LoopText, name: str, depth: int) -> list[str]:
-    single = name[:-1] if name.endswith("s") and len(name) > 1 else f"{name}_last"
+    single = name[:-1] if len(name) == 2 and name.endswith("s") else singular(name)
+    single = single or f"{name}_last"
     fresh = loop.context.fresh
     names = [fresh.name(single, f"{single}_last")]
     return names + [fresh.name(f"{single}_back_{k}") for k in range(2, depth + 1)]

@@ -243,6 +243,13 @@ def dotted(node: ast.expr) -> str | None:
     return ".".join([node.id, *reversed(parts)])
 
 
+def singular(name: str) -> str | None:
+    """A name for one item of `names`, None where the name is no plural."""
+    if len(name) > 2 and name.endswith("s") and not name.endswith(("ss", "us", "is", "ies")):
+        return name[:-1]
+    return None
+
+
 class Fresh:
     """Gives names that nothing in a scope uses.
 
