@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
+from forscan.analyse.lists import appended
 from forscan.find.context import FunctionContext
 from forscan.model import Refusal
 from forscan.syntax.names import binds, parameters, walk_all, walk_scope
@@ -106,6 +107,14 @@ class Effects:
         self.body = body
         self.lists = set(lists)
         self.inside = set(binds(body))
+        # Lists that an iteration makes for itself.
+        self.inside_lists = {
+            n.targets[0].id
+            for n in walk_all(body)
+            if isinstance(n, ast.Assign)
+            and isinstance(n.targets[0], ast.Name)
+            and isinstance(n.value, ast.List | ast.ListComp)
+        }
         self.parents = context.module.functions.parents
 
     def reasons(self) -> Iterator[Refusal]:
@@ -185,6 +194,14 @@ class Effects:
                 node,
                 f"a `{kind}` statement is nothing that forscan puts into the body of a scan",
                 "Move it out of the loop.",
+            )
+        growth = appended(node)
+        if growth is not None and node not in self.body and growth[0] not in self.inside_lists:
+            yield refuse(
+                "FSC303",
+                node,
+                f"the list {growth[0]} grows in a branch or an inner loop",
+                "Append in every iteration, and select afterwards.",
             )
         yield from self._stores(node)
 

@@ -475,6 +475,9 @@ class Uses:
         if path in _CONCRETE_BUILTINS and isinstance(call.func, ast.Name):
             if path == "print":
                 return Use(node, Kind.CONCRETE, "print")
+            if python_only and path in ("float", "int", "min", "max", "abs", "round"):
+                if numbers.is_number(call) and self.depth == _DEPTH:
+                    return Use(node, Kind.HAZARD, f"an argument of {path}", value=call)
             if not integer and path in (
                 "len",
                 "isinstance",

@@ -232,7 +232,7 @@ class _Uses:
                 self.replace(call, self.name(flipped))
                 return not self.reverse
         if isinstance(parent, ast.Subscript) and parent.value is whole and whole is node:
-            if isinstance(parent.ctx, ast.Load):
+            if isinstance(parent.ctx, ast.Load) and not isinstance(parent.slice, ast.Slice):
                 self.plain += 1
                 return self.array_items()
         return False

@@ -158,6 +158,7 @@ class _Reader:
                 "enumerate over a range counts twice",
                 "Use the range alone.",
             )
+        inner = _forwards(inner)
         if inner.reverse:
             raise _no(
                 "FSC201",
@@ -284,6 +285,8 @@ class _Reader:
         return f"{self.jnp}.stack([{', '.join(map(repr, values))}])"
 
     def array(self, target: ast.expr, node: ast.expr) -> Space:
+        if isinstance(node, ast.Subscript) and ast.unparse(node.slice) == "::-1":
+            return replace(self.array(target, node.value), reverse=True)
         found = evidence(node, self.context)
         shown = self.text(node)
         if found is Evidence.TABLE:

@@ -25,7 +25,7 @@ class _NoBranch(Exception):
 
 def branches_to_cond(loop: LoopText, reasons: list[Refusal]) -> Reshaped | None:
     """The loop with every branch on its index as a `lax.cond`, None where one cannot be."""
-    if loop.index is None or not any(r.code == "FSC402" for r in reasons):
+    if loop.index is None or loop.node.orelse or not any(r.code == "FSC402" for r in reasons):
         return None
     try:
         body = _Body(loop).converted(loop.body)
@@ -67,6 +67,7 @@ class _Body:
         """
         code = self.without_continue(code)
         edits: list[Edit] = []
+        self.refuse_other_branches(code)
         for position, statement in enumerate(code.statements):
             later = frozenset(reads(code.statements[position + 1 :])) | after
             if isinstance(statement, ast.If) and self.on_index(statement.test):
@@ -78,6 +79,13 @@ class _Body:
             else:
                 edits += self.conditional_expressions(code, statement)
         return code.edited(edits)
+
+    def refuse_other_branches(self, code: Code) -> None:
+        """A branch on state is decided by Python, and state is a tracer in a scan."""
+        varying = {*self.state.carried, *self.state.last}
+        for node in walk_all(code.statements):
+            if isinstance(node, ast.If | ast.IfExp | ast.While) and set(reads(node.test)) & varying:
+                raise _NoBranch
 
     def bound_before(self, code: Code, position: int) -> set[str]:
         bound = set(self.loop.state.bound_before) | {*self.state.targets}

@@ -21,7 +21,7 @@ _MOST = 3  # items that are looked back at
 
 def list_reads_to_state(loop: LoopText, reasons: list[Refusal]) -> Reshaped | None:
     """The loop with names for the last items of its lists, None where that is not enough."""
-    if {r.code for r in reasons} != {"FSC407"}:
+    if {r.code for r in reasons} != {"FSC407"} or loop.node.orelse:
         return None
     lists, _ = find_lists(loop.node, loop.context)
     body, before = loop.body, []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import keyword
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
@@ -263,7 +264,7 @@ class Fresh:
     """
 
     def __init__(self, tree: ast.AST, around: Iterable[str] = ()) -> None:
-        self.taken = all_names(tree) | set(around)
+        self.taken = {*all_names(tree), *around, *keyword.kwlist}
         self.read = {
             n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)
         }
