@@ -98,14 +98,20 @@ class Effects:
       context: the function around the loop.
       body: the statements of an iteration.
       lists: names of lists whose growth is understood and dealt with elsewhere.
+      containers: names of dicts and lists that are state, though changed in place.
     """
 
     def __init__(
-        self, context: FunctionContext, body: list[ast.stmt], lists: Iterable[str] = ()
+        self,
+        context: FunctionContext,
+        body: list[ast.stmt],
+        lists: Iterable[str] = (),
+        containers: Iterable[str] = (),
     ) -> None:
         self.context = context
         self.body = body
         self.lists = set(lists)
+        self.containers = set(containers)
         self.inside = set(binds(body))
         # Lists that an iteration makes for itself.
         self.inside_lists = {
@@ -235,7 +241,8 @@ class Effects:
                         "Keep the value in a local name inside the loop and store it afterwards.",
                     )
                 elif isinstance(part, ast.Subscript) and not isinstance(part.ctx, ast.Load):
-                    if not self._fresh(part.value):
+                    own = isinstance(part.value, ast.Name) and part.value.id in self.containers
+                    if not own and not self._fresh(part.value):
                         yield refuse(
                             "FSC303",
                             node,

@@ -6,6 +6,7 @@ import ast
 import re
 
 from forscan.analyse.carry_types import CarryTypes
+from forscan.analyse.containers import own_containers
 from forscan.analyse.effects import Effects, refuse
 from forscan.analyse.growth import growing_integers
 from forscan.analyse.lists import FilledList, find_lists
@@ -44,7 +45,7 @@ def read(site: Site, target: str) -> Draft:
     state = _without_lists(state, names)
     uses = _index_uses(space, node, context)
     reasons += [
-        *Effects(context, node.body, names).reasons(),
+        *Effects(context, node.body, names, own_containers(node, context)).reasons(),
         *wrong_lists,
         *_unbound(state, node),
         *_concrete(state, space, uses, node, context),
