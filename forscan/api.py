@@ -18,7 +18,7 @@ from forscan.find.context import parse_module
 from forscan.find.indirect import indirect_uses
 from forscan.find.sites import Site, find_sites
 from forscan.model import Refusal, Refused
-from forscan.plan import FORMS, NothingToDo, Plan, make_plan
+from forscan.plan import FORMS, NoCandidate, NothingToDo, Plan, make_plan
 from forscan.selfcheck import fault
 from forscan.syntax.source import Edit, Source, SourceError, apply_edits
 from forscan.types import FileResult, Outcome, Selection, Span, Status
@@ -217,6 +217,10 @@ class _Conversion:
             except NothingToDo:
                 decided.append(pending)
                 continue
+            except NoCandidate:
+                self._pass_over(pending)
+                decided.append(pending)
+                continue
             busy.add(piece)
             if _overlap(edits, plan):
                 continue
@@ -253,6 +257,13 @@ class _Conversion:
             node = parents[node]
         assert isinstance(node, ast.stmt)
         return node.lineno
+
+    def _pass_over(self, pending: _Pending) -> None:
+        reason = Refusal(
+            "FSC104", "the loop computes nothing with arrays from one iteration to the next", ""
+        )
+        skipped = replace(pending.outcome, status=Status.SKIPPED, reasons=(reason,))
+        self.done.append(skipped)
 
     def _refuse(self, pending: _Pending, refused: Refused) -> None:
         reasons = tuple(refused.reasons)

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from forscan.analyse.interest import is_python_work
 from forscan.config import Config
 from forscan.find.context import parse_module
 from forscan.find.sites import Site, find_sites
@@ -55,6 +56,10 @@ class NothingToDo(Exception):
     """The loop is as it was asked for already."""
 
 
+class NoCandidate(Exception):
+    """The loop is Python's own work, and nobody would want it converted."""
+
+
 def make_plan(site: Site, config: Config, depth: int = 2) -> Plan:
     """Decides on one loop.
 
@@ -66,6 +71,7 @@ def make_plan(site: Site, config: Config, depth: int = 2) -> Plan:
     Raises:
       Refused: the loop stays as it is, for all these reasons.
       NothingToDo: it has the form and the style that is wanted.
+      NoCandidate: there is nothing in it for a scan.
     """
     form = FORMS[config.to]
     if site.form == form and config.params is None:
@@ -81,6 +87,8 @@ def make_plan(site: Site, config: Config, depth: int = 2) -> Plan:
     except Refused as refused:
         plan = _reshaped(site, config, refused.reasons, depth) if depth else None
         if plan is None:
+            if isinstance(site.node, ast.For) and is_python_work(site.node, site.context):
+                raise NoCandidate from None
             raise
         return plan
 
@@ -150,7 +158,7 @@ def _plan_of(site: Site, config: Config, reshaped: Reshaped | None, depth: int) 
     again = next(s for s in find_sites(module, ("for",)) if s.start == reshaped.start)
     try:
         plan = make_plan(again, config, depth - 1)
-    except Refused:
+    except (Refused, NoCandidate):
         return None
     return Plan(tuple(compose(reshaped.edit, plan.edits)), plan.assumptions)
 

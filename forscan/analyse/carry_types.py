@@ -97,6 +97,7 @@ class CarryTypes:
         for name in self.carried:
             start = starts[name]
             yield from self.growth(name)
+            yield from self.weak_visitor(name, starts)
             if start is None:
                 continue
             if isinstance(start, ast.Constant) and start.value is None:
@@ -347,6 +348,24 @@ class CarryTypes:
                     )
                     return
         yield from self.seed(name)
+
+    def weak_visitor(self, name: str, starts: dict[str, ast.expr | None]) -> Iterator[Refusal]:
+        """An array that is handed a Python number, as in a swap: its type alternates."""
+        start = starts[name]
+        if start is not None and self.is_number(start):
+            return
+        for update in self.updates(name):
+            other = starts.get(update.id) if isinstance(update, ast.Name) else None
+            if other is not None and self.is_number(other):
+                assert isinstance(update, ast.Name)
+                yield refuse(
+                    "FSC413",
+                    update,
+                    f"{name} is handed {update.id}, which starts as a Python number: the type of "
+                    f"{name} changes from one iteration to the next",
+                    f"Start {update.id} from an array: jnp.zeros((), x.dtype).",
+                )
+                return
 
     def written_first(self, names: set[str], update: ast.expr) -> bool:
         """Whether the body gives the names a new value before the update reads them."""

@@ -16,6 +16,7 @@ from forscan.syntax.code import Code, indent, one_line
 from forscan.syntax.names import activity, binds, reads, walk_all
 from forscan.syntax.source import Edit
 
+_CURED = {"FSC402"}
 _LINE = 60  # an expression longer than this gets a function of its own
 
 
@@ -25,7 +26,7 @@ class _NoBranch(Exception):
 
 def branches_to_cond(loop: LoopText, reasons: list[Refusal]) -> Reshaped | None:
     """The loop with every branch on its index as a `lax.cond`, None where one cannot be."""
-    if loop.index is None or loop.node.orelse or not any(r.code == "FSC402" for r in reasons):
+    if loop.index is None or loop.node.orelse or not {r.code for r in reasons} <= _CURED:
         return None
     try:
         body = _Body(loop).converted(loop.body)
