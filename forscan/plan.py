@@ -97,7 +97,7 @@ def _plan(site: Site, form: str, config: Config) -> Plan:
     """The plan for a loop as it stands."""
     reading = _read(site, form, config)
     place = site.node.body[0] if isinstance(site.node, ast.For) else site.node
-    spelling = site.context.module.spelling(place)
+    spelling = replace(site.context.module.spelling(place), unit=site.context.unit)
     text = _WRITERS[form](reading.loop, site.context.fresh, spelling)
     source = site.context.source
     width = config.line_length - len(reading.indentation)

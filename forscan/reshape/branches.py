@@ -34,7 +34,7 @@ def branches_to_cond(loop: LoopText, reasons: list[Refusal]) -> Reshaped | None:
         return None
     if body.text == loop.body.text:
         return None
-    return loop.replaced(f"{loop.header}\n{indent(body.text, '    ')}", 0)
+    return loop.replaced(f"{loop.header}\n{indent(body.text, loop.context.unit)}", 0)
 
 
 class _Body:
@@ -42,6 +42,7 @@ class _Body:
         self.loop = loop
         self.index = loop.index or ""
         self.fresh = loop.context.fresh
+        self.unit = loop.context.unit
         self.lax = loop.context.module.spelling(loop.node.body[0]).lax
         self.state = loop.state
 
@@ -102,7 +103,7 @@ class _Body:
                         return code.edited([code.remove(statement)])
                     start = code.start(statement)
                     tail = code.text[code.next_line(code.end(statement)) :].strip("\n")
-                    text = f"if {_contrary(test)}:\n{indent(tail, '    ')}"
+                    text = f"if {_contrary(test)}:\n{indent(tail, self.unit)}"
                     return self.without_continue(Code(code.text[:start] + text))
         return code
 
@@ -175,7 +176,7 @@ class _Body:
         labels = [self.fresh.name("then", "if_true"), self.fresh.name("otherwise", "if_false")]
         parts = [
             f"def {label}({given}):\n"
-            + indent("\n".join(filter(None, [code.text, f"return {returned}"])), "    ")
+            + indent("\n".join(filter(None, [code.text, f"return {returned}"])), self.unit)
             for label, code in zip(labels, suites, strict=True)
         ]
         call = ", ".join([test, *labels, *operands])

@@ -36,7 +36,9 @@ def list_reads_to_state(loop: LoopText, reasons: list[Refusal]) -> Reshaped | No
     if not before:
         return None
     head = "\n".join(before)
-    return loop.replaced(f"{head}\n{loop.header}\n{indent(body.text, '    ')}", len(head) + 1)
+    return loop.replaced(
+        f"{head}\n{loop.header}\n{indent(body.text, loop.context.unit)}", len(head) + 1
+    )
 
 
 def _reads(body: Code, name: str) -> list[ast.Subscript]:

@@ -75,7 +75,7 @@ def live_rows(loop: LoopText) -> Reshaped | None:
     if not before:
         return None
     head = "\n".join(before)
-    text = f"{head}\n{loop.header}\n{indent(body.text, '    ')}\n" + "\n".join(after)
+    text = f"{head}\n{loop.header}\n{indent(body.text, loop.context.unit)}\n" + "\n".join(after)
     return loop.replaced(text, len(head) + 1)
 
 
