@@ -144,6 +144,8 @@ class Effects:
         return scope is self.context.module.functions.enclosing(self.body[0])
 
     def _in_inner_loop(self, node: ast.AST) -> bool:
+        if node in self.body:
+            return False
         parent = self.parents.get(node)
         while parent is not None and parent not in self.body:
             if isinstance(parent, ast.For | ast.While):

@@ -193,6 +193,7 @@ _STATIC_KEYWORDS = {
     "decimals",
 }
 _STATIC_ATTRIBUTES = {"shape", "ndim", "dtype", "size", "weak_type", "aval", "sharding"}
+_CHOOSING = {"jax.lax.cond", "jax.numpy.where"}
 _WRAPPING = ast.Pow | ast.LShift | ast.RShift
 _DEPTH = 3  # functions that an index is followed into
 
@@ -414,7 +415,7 @@ class Uses:
                     found = parent
             elif isinstance(parent, ast.Call) and parent.args and parent.args[0] is child:
                 assert isinstance(child, ast.expr)
-                if self.context.resolve(parent.func) == "jax.lax.cond" and _is_compound(child):
+                if self.context.resolve(parent.func) in _CHOOSING and _is_compound(child):
                     if Numbers(self.context, node.id).is_number(child):
                         return child
             child, parent = parent, self.parents.get(parent)
