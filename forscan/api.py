@@ -19,13 +19,18 @@ from forscan.config import Config
 from forscan.find.context import parse_module
 from forscan.find.sites import Site, find_sites
 from forscan.model import Refusal, Refused
-from forscan.plan import FORMS, NothingToDo, Plan, make_plan
+from forscan.plan import FORMS, NoCandidate, NothingToDo, Plan, make_plan
 from forscan.selfcheck import fault
 from forscan.suppress import Suppressions, skips_file
 from forscan.syntax.source import Edit, Source, SourceError, apply_edits
 from forscan.types import FileResult, Outcome, Selection, Span, Status
 
 _EVERYTHING = Selection()
+_PYTHON_WORK = Refusal(
+    "FSC104",
+    "the loop computes nothing with arrays from one iteration to the next",
+    "Nothing to do.",
+)
 _NOT_TRACED = Refusal(
     "FSC103",
     "the loop is not traced: nothing shows that this function runs under jit",
@@ -209,6 +214,8 @@ class _Conversion:
             self._refuse(pending, *refused.reasons)
         except NothingToDo:
             pass
+        except NoCandidate:
+            self._skip(pending, _PYTHON_WORK)
         except RecursionError:  # the file's
             raise
         except Exception as e:  # ours: the other loops are done all the same

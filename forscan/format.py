@@ -4,24 +4,33 @@ from __future__ import annotations
 
 import ast
 
+from forscan.syntax.code import indent
 from forscan.syntax.source import Edit, Text, apply_edits
 
+_SIMPLE = ast.Assign | ast.AugAssign | ast.Expr | ast.Return
 
-def fit(text: str, width: int) -> str:
+
+def fit(text: str, width: int, original: str) -> str:
     """Breaks generated statements that are too long, as black would.
 
-    Only top-level statements of one line are looked at: headers of body functions
-    stay short, and the lines of a body are the user's own.
+    Args:
+      text: generated statements, at indentation zero.
+      width: how long a line may be.
+      original: the file; a statement that stands in it is its author's.
     """
     if all(len(line) <= width for line in text.split("\n")):
         return text
     code = Text(text)
     edits = []
-    for statement in ast.parse(text).body:
+    for statement in ast.walk(ast.parse(text)):
+        if not isinstance(statement, _SIMPLE):
+            continue
         segment = code.segment(statement)
-        alone = isinstance(statement, ast.Assign | ast.Expr) and "\n" not in segment
-        if alone and len(segment) > width:
-            edits.append(Edit(code.start(statement), code.end(statement), _black(segment, width)))
+        column = statement.col_offset
+        if "\n" in segment or column + len(segment) <= width or segment in original:
+            continue
+        new = indent(_black(segment, width - column), " " * column).lstrip()
+        edits.append(Edit(code.start(statement), code.end(statement), new))
     return apply_edits(text, edits)
 
 

@@ -174,12 +174,14 @@ class Spelling:
     Attributes:
       lax, jnp, jax: the prefixes to write.
       imports: pairs of a prefix and the import that it needs, if it is used.
+      unit: by what the file moves a suite in.
     """
 
     lax: str
     jnp: str
     jax: str
     imports: tuple[tuple[str, str], ...] = ()
+    unit: str = "    "
 
 
 @dataclass(frozen=True)

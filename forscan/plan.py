@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from forscan.analyse.interest import is_python_work
 from forscan.config import Config
 from forscan.find.context import parse_module
 from forscan.find.sites import Site, find_sites
@@ -20,8 +21,8 @@ from forscan.passes.parameters import to_carry, to_closure
 from forscan.passes.table import run_passes
 from forscan.readers import for_stmt, fori_loop, scan
 from forscan.reshape.compose import compose
-from forscan.reshape.site import LoopText
-from forscan.reshape.table import STRATEGIES
+from forscan.reshape.site import LoopText, Reshaped
+from forscan.reshape.table import IMPROVEMENTS, STRATEGIES
 from forscan.restyle import restyle
 from forscan.syntax.code import indent
 from forscan.syntax.names import Fresh
@@ -55,6 +56,10 @@ class NothingToDo(Exception):
     """The loop is as it was asked for already."""
 
 
+class NoCandidate(Exception):
+    """The loop is Python's own work, and nobody would want it converted."""
+
+
 def make_plan(site: Site, config: Config, depth: int = 2) -> Plan:
     """Decides on one loop.
 
@@ -66,6 +71,7 @@ def make_plan(site: Site, config: Config, depth: int = 2) -> Plan:
     Raises:
       Refused: the loop stays as it is, for all these reasons.
       NothingToDo: it has the form and the style that is wanted.
+      NoCandidate: there is nothing in it for a scan.
     """
     form = FORMS[config.to]
     if site.form == form and config.params is None:
@@ -73,11 +79,16 @@ def make_plan(site: Site, config: Config, depth: int = 2) -> Plan:
         if not edits:
             raise NothingToDo
         return Plan(edits)
+    improved = _improved(site, config, depth) if depth else None
+    if improved is not None:
+        return improved
     try:
         return _plan(site, form, config)
     except Refused as refused:
         plan = _reshaped(site, config, refused.reasons, depth) if depth else None
         if plan is None:
+            if isinstance(site.node, ast.For) and is_python_work(site.node, site.context):
+                raise NoCandidate from None
             raise
         return plan
 
@@ -86,10 +97,11 @@ def _plan(site: Site, form: str, config: Config) -> Plan:
     """The plan for a loop as it stands."""
     reading = _read(site, form, config)
     place = site.node.body[0] if isinstance(site.node, ast.For) else site.node
-    spelling = site.context.module.spelling(place)
+    spelling = replace(site.context.module.spelling(place), unit=site.context.unit)
     text = _WRITERS[form](reading.loop, site.context.fresh, spelling)
-    text = fit(text, config.line_length - len(reading.indentation))
     source = site.context.source
+    width = config.line_length - len(reading.indentation)
+    text = fit(text, width, source.authored or source.text)
     new = indent(text, reading.indentation)
     gone = [e for e in reading.edits if e.end <= reading.start]
     above = apply_edits(source.text[: reading.start], gone)
@@ -118,19 +130,37 @@ def _reshaped(site: Site, config: Config, reasons: list[Refusal], depth: int) ->
     if not isinstance(site.node, ast.For):
         return None
     for strategy in STRATEGIES:
-        reshaped = strategy(LoopText(site), reasons)
-        if reshaped is None:
-            continue
-        text = apply_edits(site.context.source.text, [reshaped.edit])
-        source = replace(site.context.source, text=text)
-        module = parse_module(source, config.traced, config.everything)
-        again = next(s for s in find_sites(module, ("for",)) if s.start == reshaped.start)
-        try:
-            plan = make_plan(again, config, depth - 1)
-        except Refused:
-            continue
-        return Plan(tuple(compose(reshaped.edit, plan.edits)), plan.assumptions)
+        plan = _plan_of(site, config, strategy(LoopText(site), reasons), depth)
+        if plan is not None:
+            return plan
     return None
+
+
+def _improved(site: Site, config: Config, depth: int) -> Plan | None:
+    """The plan for the loop as an expert would have written it first."""
+    if not isinstance(site.node, ast.For) or config.to != "scan":
+        return None
+    for improvement in IMPROVEMENTS:
+        plan = _plan_of(site, config, improvement(LoopText(site)), depth)
+        if plan is not None:
+            return plan
+    return None
+
+
+def _plan_of(site: Site, config: Config, reshaped: Reshaped | None, depth: int) -> Plan | None:
+    """The plan for a loop that takes the place of another, None where it is refused."""
+    if reshaped is None:
+        return None
+    text = apply_edits(site.context.source.text, [reshaped.edit])
+    before = site.context.source
+    source = replace(before, text=text, authored=before.authored or before.text)
+    module = parse_module(source, config.traced, config.everything)
+    again = next(s for s in find_sites(module, ("for",)) if s.start == reshaped.start)
+    try:
+        plan = make_plan(again, config, depth - 1)
+    except (Refused, NoCandidate):
+        return None
+    return Plan(tuple(compose(reshaped.edit, plan.edits)), plan.assumptions)
 
 
 def _read(site: Site, form: str, config: Config) -> Reading:

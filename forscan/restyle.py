@@ -123,5 +123,5 @@ def _fitted(site: Site, edits: list[Edit], width: int) -> tuple[Edit, ...]:
     indentation = source.indentation(start)
     if "\n" in text or len(indentation + text) <= width or isinstance(statement, ast.Return):
         return tuple(edits)
-    whole = indent(fit(text, width - len(indentation)), indentation).lstrip()
+    whole = indent(fit(text, width - len(indentation), ""), indentation).lstrip()
     return (*(e for e in edits if e not in own), Edit(start, end, whole))

@@ -97,6 +97,7 @@ class CarryTypes:
         for name in self.carried:
             start = starts[name]
             yield from self.growth(name)
+            yield from self.weak_visitor(name, starts)
             if start is None:
                 continue
             if isinstance(start, ast.Constant) and start.value is None:
@@ -118,13 +119,17 @@ class CarryTypes:
 
     def start(self, name: str) -> ast.expr | None:
         """The value that the name surely has before the loop, if it is plain."""
-        inside = set(walk_all(self.loop.body))
-        values = [v for v in assigned_values(name, self.context) if v not in inside]
-        before = [v for v in values if v.lineno <= self.loop.lineno]
+        before = self.starts(name)
         if name in self.context.parameters and not before:
             return None
         value = before[-1] if before else self.from_tuple(name)
         return value
+
+    def starts(self, name: str) -> list[ast.expr]:
+        """All values that plain assignments before the loop give to a name."""
+        inside = set(walk_all(self.loop.body))
+        values = [v for v in assigned_values(name, self.context) if v not in inside]
+        return [v for v in values if v.lineno <= self.loop.lineno]
 
     def from_tuple(self, name: str) -> ast.expr | None:
         """The item of `mean, var = 0.0, 1.0`."""
@@ -343,6 +348,24 @@ class CarryTypes:
                     )
                     return
         yield from self.seed(name)
+
+    def weak_visitor(self, name: str, starts: dict[str, ast.expr | None]) -> Iterator[Refusal]:
+        """An array that is handed a Python number, as in a swap: its type alternates."""
+        start = starts[name]
+        if start is not None and self.is_number(start):
+            return
+        for update in self.updates(name):
+            other = starts.get(update.id) if isinstance(update, ast.Name) else None
+            if other is not None and self.is_number(other):
+                assert isinstance(update, ast.Name)
+                yield refuse(
+                    "FSC413",
+                    update,
+                    f"{name} is handed {update.id}, which starts as a Python number: the type of "
+                    f"{name} changes from one iteration to the next",
+                    f"Start {update.id} from an array: jnp.zeros((), x.dtype).",
+                )
+                return
 
     def written_first(self, names: set[str], update: ast.expr) -> bool:
         """Whether the body gives the names a new value before the update reads them."""

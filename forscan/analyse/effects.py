@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
+from forscan.analyse.lists import appended
 from forscan.find.context import FunctionContext
 from forscan.model import Refusal
 from forscan.syntax.names import binds, parameters, walk_all, walk_scope
@@ -97,15 +98,29 @@ class Effects:
       context: the function around the loop.
       body: the statements of an iteration.
       lists: names of lists whose growth is understood and dealt with elsewhere.
+      containers: names of dicts and lists that are state, though changed in place.
     """
 
     def __init__(
-        self, context: FunctionContext, body: list[ast.stmt], lists: Iterable[str] = ()
+        self,
+        context: FunctionContext,
+        body: list[ast.stmt],
+        lists: Iterable[str] = (),
+        containers: Iterable[str] = (),
     ) -> None:
         self.context = context
         self.body = body
         self.lists = set(lists)
+        self.containers = set(containers)
         self.inside = set(binds(body))
+        # Lists that an iteration makes for itself.
+        self.inside_lists = {
+            n.targets[0].id
+            for n in walk_all(body)
+            if isinstance(n, ast.Assign)
+            and isinstance(n.targets[0], ast.Name)
+            and isinstance(n.value, ast.List | ast.ListComp)
+        }
         self.parents = context.module.functions.parents
 
     def reasons(self) -> Iterator[Refusal]:
@@ -129,6 +144,8 @@ class Effects:
         return scope is self.context.module.functions.enclosing(self.body[0])
 
     def _in_inner_loop(self, node: ast.AST) -> bool:
+        if node in self.body:
+            return False
         parent = self.parents.get(node)
         while parent is not None and parent not in self.body:
             if isinstance(parent, ast.For | ast.While):
@@ -186,6 +203,14 @@ class Effects:
                 f"a `{kind}` statement is nothing that forscan puts into the body of a scan",
                 "Move it out of the loop.",
             )
+        growth = appended(node)
+        if growth is not None and node not in self.body and growth[0] not in self.inside_lists:
+            yield refuse(
+                "FSC303",
+                node,
+                f"the list {growth[0]} grows in a branch or an inner loop",
+                "Append in every iteration, and select afterwards.",
+            )
         yield from self._stores(node)
 
     def _with(self, node: ast.With | ast.AsyncWith) -> Iterator[Refusal]:
@@ -218,7 +243,8 @@ class Effects:
                         "Keep the value in a local name inside the loop and store it afterwards.",
                     )
                 elif isinstance(part, ast.Subscript) and not isinstance(part.ctx, ast.Load):
-                    if not self._fresh(part.value):
+                    own = isinstance(part.value, ast.Name) and part.value.id in self.containers
+                    if not own and not self._fresh(part.value):
                         yield refuse(
                             "FSC303",
                             node,

@@ -15,7 +15,7 @@ from forscan.analyse.numbers import LARGEST_INDEX, Numbers
 from forscan.analyse.state import State
 from forscan.find.context import FunctionContext
 from forscan.model import Refusal
-from forscan.syntax.names import walk_all
+from forscan.syntax.names import target_names, walk_all
 
 _LARGE_STEP = 10_000
 
@@ -28,7 +28,7 @@ def growing_integers(loop: ast.For, state: State, context: FunctionContext) -> I
         arrays = {
             n
             for n in integers
-            if not all(_is_python(u, integers, state, context) for u in types.updates(n))
+            if not all(_is_python(u, integers, loop, context) for u in types.updates(n))
         }
         if not arrays:
             break
@@ -55,16 +55,28 @@ def _is_integer(start: ast.expr | None) -> bool:
     )
 
 
+def _counters(loop: ast.For, context: FunctionContext) -> set[str]:
+    """Targets that are Python integers."""
+    if isinstance(loop.iter, ast.Call):
+        path = context.resolve(loop.iter.func)
+        if path == "range":
+            return set(target_names(loop.target))
+        if path == "enumerate" and isinstance(loop.target, ast.Tuple):
+            return set(target_names(loop.target.elts[0]))
+    return set()
+
+
 def _is_python(
-    update: ast.expr, integers: set[str], state: State, context: FunctionContext
+    update: ast.expr, integers: set[str], loop: ast.For, context: FunctionContext
 ) -> bool:
     """Whether an update is made of Python numbers only."""
     known = Numbers(context, "")
+    counters = _counters(loop, context)
     for node in ast.walk(update):
         if isinstance(node, ast.Call | ast.Subscript | ast.Attribute | ast.Lambda):
             return False
-        if isinstance(node, ast.Name) and node.id not in integers:
-            if node.id not in state.targets and not known.is_known(node.id):
+        if isinstance(node, ast.Name) and node.id not in integers | counters:
+            if not known.is_known(node.id):
                 return False
     return True
 

@@ -108,6 +108,7 @@ def _filled(
     seeded = plain and own and (bool(grown) or items)
     if seeded:
         inside.update(walk_all([*grown, *looking]))
+    inside |= _of_other_values(name, definition, loop, context)
     uses = [
         n
         for n in walk_all(context.node.body)
@@ -123,6 +124,31 @@ def _filled(
         seeded,
         tuple(uses),
     )
+
+
+def _of_other_values(
+    name: str, definition: ast.stmt, loop: ast.For, context: FunctionContext
+) -> set[ast.AST]:
+    """Names that run before the list is made or after its name has got another value."""
+    around = context.parent(loop)
+    while around is not context.node:
+        if isinstance(around, ast.For | ast.While):
+            return set()
+        around = context.parent(around)
+    block = block_of(loop, context)
+    end = float("inf")
+    targets: list[ast.expr] = []
+    for statement in block[block.index(loop) + 1 :]:
+        if isinstance(statement, ast.Assign) and given_value(statement, name) is not None:
+            assert statement.end_lineno is not None
+            end, targets = statement.end_lineno, statement.targets
+            break
+    return {
+        n
+        for n in walk_all(context.node.body)
+        if isinstance(n, ast.Name)
+        and (n.lineno < definition.lineno or n.lineno > end or n in targets)
+    }
 
 
 def _grows(statement: ast.stmt, name: str) -> bool:

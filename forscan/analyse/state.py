@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
+from forscan.analyse.containers import own_containers
 from forscan.find.context import FunctionContext
 from forscan.syntax.names import binds, target_names
 
@@ -47,7 +48,7 @@ def state_of(loop: ast.For, context: FunctionContext) -> State:
     bound = context.bound[nodes.iterable]
     targets = tuple(target_names(loop.target))
     carried, last, unbound, local = [], [], [], []
-    for name in binds(loop.body):
+    for name in (*own_containers(loop, context), *binds(loop.body)):
         exposed = name in live_in and name not in targets
         after = name in live_after
         if not exposed and not after:

@@ -66,6 +66,8 @@ def _length_of(node: ast.expr, context: FunctionContext | None, depth: int) -> E
         isinstance(e, ast.Starred) for e in node.elts
     ):
         return Extent("", len(node.elts))
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "range":
+        return Extent(f"len({ast.unparse(node)})", 0)
     return leading(node, context, depth)
 
 

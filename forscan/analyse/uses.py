@@ -193,6 +193,7 @@ _STATIC_KEYWORDS = {
     "decimals",
 }
 _STATIC_ATTRIBUTES = {"shape", "ndim", "dtype", "size", "weak_type", "aval", "sharding"}
+_CHOOSING = {"jax.lax.cond", "jax.numpy.where"}
 _WRAPPING = ast.Pow | ast.LShift | ast.RShift
 _DEPTH = 3  # functions that an index is followed into
 
@@ -318,8 +319,7 @@ class Uses:
                 case ast.Subscript(value=base, slice=index) if index is child or child is not base:
                     return self._subscript(node, parent, value, hazard)
                 case ast.Subscript():
-                    python_only = False
-                    if integer:
+                    if python_only:
                         return Use(node, Kind.CONCRETE, "something to index")
                 case ast.Tuple() | ast.List():
                     grand = self.parents.get(parent)
@@ -331,9 +331,8 @@ class Uses:
                 case ast.Attribute(attr=attribute):
                     if attribute in _STATIC_ATTRIBUTES:
                         return Use(node, Kind.PURE, "its shape or type")
-                    if integer:
+                    if python_only:
                         return Use(node, Kind.CONCRETE, f"its attribute {attribute}")
-                    python_only = False
                 case ast.Compare(ops=ops):
                     if any(isinstance(o, ast.Is | ast.IsNot | ast.In | ast.NotIn) for o in ops):
                         return Use(node, Kind.BRANCH, "a test of identity or membership")
@@ -352,9 +351,8 @@ class Uses:
                     call = parent if isinstance(parent, ast.Call) else self.parents[parent]
                     assert isinstance(call, ast.Call)
                     if call.func is child:
-                        if integer:
+                        if python_only:
                             return Use(node, Kind.CONCRETE, "something to call")
-                        python_only = False
                     else:
                         use = self._argument(node, call, child, value, integer, python_only, hazard)
                         if use is not None:
@@ -377,13 +375,13 @@ class Uses:
                 case ast.Dict(keys=keys) if child in keys:
                     return Use(node, Kind.CONCRETE, "a key of a dict")
                 case ast.For(iter=iterable) if iterable is child:
-                    if integer:
+                    if python_only:
                         return Use(node, Kind.CONCRETE, "something to iterate")
                     return Use(node, Kind.PURE, "rows")
                 case ast.withitem():
                     return Use(node, Kind.CONCRETE, "a context manager")
                 case ast.Starred():
-                    if integer:
+                    if python_only:
                         return Use(node, Kind.CONCRETE, "something to unpack")
                 case ast.expr():
                     python_only = False
@@ -417,7 +415,7 @@ class Uses:
                     found = parent
             elif isinstance(parent, ast.Call) and parent.args and parent.args[0] is child:
                 assert isinstance(child, ast.expr)
-                if self.context.resolve(parent.func) == "jax.lax.cond" and _is_compound(child):
+                if self.context.resolve(parent.func) in _CHOOSING and _is_compound(child):
                     if Numbers(self.context, node.id).is_number(child):
                         return child
             child, parent = parent, self.parents.get(parent)
@@ -478,6 +476,9 @@ class Uses:
         if path in _CONCRETE_BUILTINS and isinstance(call.func, ast.Name):
             if path == "print":
                 return Use(node, Kind.CONCRETE, "print")
+            if python_only and path in ("float", "int", "min", "max", "abs", "round"):
+                if numbers.is_number(call) and self.depth == _DEPTH:
+                    return Use(node, Kind.HAZARD, f"an argument of {path}", value=call)
             if not integer and path in (
                 "len",
                 "isinstance",

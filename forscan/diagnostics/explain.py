@@ -23,3 +23,20 @@ def _text(entry: Entry) -> str:
         parts.append("For example:\n\n" + textwrap.indent(entry.example, "    "))
     parts.append(textwrap.fill(f"What to do: {entry.help}", 88))
     return "\n\n".join(parts)
+
+
+def markdown() -> str:
+    """All codes as a page of the documentation."""
+    parts = [
+        "# Codes",
+        "What forscan says about a loop, by code. `forscan explain CODE` says the same.",
+    ]
+    for entry in REGISTRY.values():
+        parts.append(f"## {entry.code}: {entry.name}")
+        parts.append(f"{entry.summary[:1].upper()}{entry.summary[1:]}.")
+        if entry.explanation:
+            parts.append(entry.explanation)
+        if entry.example:
+            parts.append(f"```python\n{entry.example}\n```")
+        parts.append(f"What to do: {entry.help}")
+    return "\n\n".join(parts) + "\n"

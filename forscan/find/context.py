@@ -122,6 +122,15 @@ class FunctionContext:
         return build(self.node)
 
     @cached_property
+    def unit(self) -> str:
+        """By what the suite of the function is moved in."""
+        first, source = self.node.body[0], self.source
+        if isinstance(self.node, ast.Module) or first.lineno == self.node.lineno:
+            return "    "
+        outer = source.indentation(source.start(self.node))
+        return source.indentation(source.start(first)).removeprefix(outer) or "    "
+
+    @cached_property
     def parameters(self) -> list[str]:
         return [] if isinstance(self.node, ast.Module) else parameters(self.node)
 

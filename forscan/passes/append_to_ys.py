@@ -10,7 +10,7 @@ from forscan.analyse.lists import FilledList
 from forscan.model import Output, Refusal, Refused
 from forscan.passes.draft import Draft
 from forscan.syntax.code import one_line, removal
-from forscan.syntax.names import binds
+from forscan.syntax.names import binds, singular
 from forscan.syntax.source import Edit
 
 _STACKS = {"jax.numpy.stack", "jax.numpy.array", "jax.numpy.asarray"}
@@ -138,8 +138,7 @@ def _has_walrus(node: ast.expr) -> bool:
 
 def _wishes(name: str) -> list[str]:
     """Names for one item of a list."""
-    single = name[:-1] if name.endswith("s") and len(name) > 2 else "y"
-    return [single, "y", f"{name}_item"]
+    return [singular(name) or "y", "y", f"{name}_item"]
 
 
 def _find(draft: Draft, filled: FilledList) -> tuple[ast.stmt, int]:
@@ -233,7 +232,7 @@ class _Uses:
                 self.replace(call, self.name(flipped))
                 return not self.reverse
         if isinstance(parent, ast.Subscript) and parent.value is whole and whole is node:
-            if isinstance(parent.ctx, ast.Load):
+            if isinstance(parent.ctx, ast.Load) and not isinstance(parent.slice, ast.Slice):
                 self.plain += 1
                 return self.array_items()
         return False

@@ -38,7 +38,8 @@ def _is_risky(draft: Draft) -> bool:
             base = base.value
         items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         for axis, item in enumerate(items):
-            if isinstance(item, ast.Slice | ast.Constant) or not set(reads(item)) & varying:
+            fixed = isinstance(item, ast.Constant) and isinstance(item.value, int)
+            if isinstance(item, ast.Slice) or not (fixed or set(reads(item)) & varying):
                 continue
             if leading(_start(draft, base), draft.context, axis=axis).base == draft.trips.base:
                 return True

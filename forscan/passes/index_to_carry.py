@@ -72,7 +72,7 @@ def _carried(draft: Draft, counter: Counter, length: str) -> Draft:
     loop = replace(
         draft.loop,
         counter=None,
-        carries=(carry, *draft.loop.carries),
+        carries=(*draft.loop.carries, carry),
         length=draft.loop.length if _give_length(draft) else length,
         reverse=draft.loop.reverse and bool(draft.loop.elements or draft.loop.outputs),
     )

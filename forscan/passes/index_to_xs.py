@@ -78,7 +78,25 @@ def _reads(draft: Draft) -> list[Read]:
         if evidence(r.base, draft.context) is Evidence.UNKNOWN
         and not reads_as_arrays(r.node, draft.context)
     }
+    # What a function of the body reads may be guarded: it must not be read in advance.
+    inside = _in_functions(draft)
+    found = [r for r in found if r.node not in inside or _always_fits(draft, r)]
     return [r for r in found if ast.unparse(r.base) not in unproven]
+
+
+def _in_functions(draft: Draft) -> set[ast.AST]:
+    return {
+        part
+        for node in walk_all(draft.statement.body)
+        if isinstance(node, ast.Lambda | ast.FunctionDef)
+        for part in ast.walk(node)
+    }
+
+
+def _always_fits(draft: Draft, read: Read) -> bool:
+    """Whether the array surely has the item for every index."""
+    element = _element(draft, read)
+    return element is not None and element.gives_length
 
 
 def parse_read(draft: Draft, node: ast.Subscript, use: Use) -> Read | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, replace
 
-from forscan.analyse.kinds import UNKNOWN, Kind, returned_kind
+from forscan.analyse.kinds import UNKNOWN, Kind, kind_of, returned_kind
 from forscan.analyse.lists import block_of
 from forscan.find.context import FunctionContext
 from forscan.find.sites import Site
@@ -34,6 +34,8 @@ class Body:
       definition: the statement that defines it and goes when it is inlined.
       context: the function that its statements belong to.
       before: a statement that the loop needs in front of it.
+      given: the kinds of the arguments that a partial gives by position.
+      named: the names of those that it gives by keyword.
     """
 
     code: Code
@@ -43,6 +45,16 @@ class Body:
     definition: ast.stmt | None
     context: FunctionContext
     before: str | None = None
+    given: tuple[Kind, ...] = ()
+    named: tuple[str, ...] = ()
+
+    @property
+    def own_parameters(self) -> list[str]:
+        """What the two parameters are called in the source of the body."""
+        if self.function is None:
+            return []
+        names = [n for n in parameters(self.function) if n not in ("self", "cls")]
+        return [n for n in names[len(self.given) :] if n not in self.named]
 
     @property
     def nodes(self) -> list[ast.AST]:
@@ -83,7 +95,7 @@ class Body:
         """The kind of what it returns."""
         if self.function is None:
             return UNKNOWN
-        return returned_kind(self.function, arguments, self.context)
+        return returned_kind(self.function, (*self.given, *arguments), self.context)
 
 
 def read_body(
@@ -214,23 +226,68 @@ def _colon_line(source: Text, node: ast.FunctionDef) -> int:
 def called_body(site: Site, function: ast.expr, wishes: tuple[str, str]) -> Body:
     """A body that stays a function and is called in each iteration."""
     context = site.context
-    found = next(iter(context.module.traced.candidates(function)), None)
+    plain = _plain_partial(function, context)
+    if plain is not None:
+        return _called_partial(site, plain, wishes)
     text = one_line(context.source, function)
     before = None
     if not isinstance(function, ast.Name | ast.Attribute):
         name = context.fresh.name("step", "body")
         before, text = f"{name} = {text}", name
-    names = list(wishes)
-    if found is not None and not isinstance(function, ast.Call):
-        own = [n for n in parameters(found) if n not in ("self", "cls")]
-        if len(own) == 2:
-            names = [n if n.strip("_") else w for n, w in zip(own, wishes, strict=True)]
-    first, second = names
-    function_node = found if isinstance(found, ast.FunctionDef | ast.Lambda) else None
-    if isinstance(function, ast.Call):
-        function_node = None  # partial: its parameters are not those of the loop
+    found = None
+    if not isinstance(function, ast.Call):  # what wraps it may change its parameters
+        found = _source(context, function)
+    first, second = _wished(found, 0, (), wishes)
     call = f"{text}({first}, {second})"
-    return Body(Code(""), (first, second), call, function_node, None, context, before)
+    return Body(Code(""), (first, second), call, found, None, context, before)
+
+
+def _called_partial(site: Site, call: ast.Call, wishes: tuple[str, str]) -> Body:
+    """`partial(f, a, k=b)` is the call `f(a, …, k=b)`."""
+    context = site.context
+    source = context.source
+    function, *arguments = call.args
+    found = _source(context, function)
+    keywords = tuple(k.arg or "" for k in call.keywords)
+    first, second = _wished(found, len(arguments), keywords, wishes)
+    given = [one_line(source, a) for a in arguments]
+    named = [f"{k.arg}={one_line(source, k.value)}" for k in call.keywords]
+    text = f"{one_line(source, function)}({', '.join([*given, first, second, *named])})"
+    kinds = tuple(kind_of(a, context) for a in arguments)
+    return Body(Code(""), (first, second), text, found, None, context, given=kinds, named=keywords)
+
+
+def _plain_partial(function: ast.expr, context: FunctionContext) -> ast.Call | None:
+    """A partial whose arguments may be read in each iteration."""
+    if not isinstance(function, ast.Call) or not function.args:
+        return None
+    if context.resolve(function.func) != "functools.partial":
+        return None
+    values = [*function.args, *(k.value for k in function.keywords)]
+    simple = all(isinstance(v, ast.Name | ast.Attribute | ast.Constant) for v in values)
+    return function if simple and all(k.arg for k in function.keywords) else None
+
+
+def _source(context: FunctionContext, function: ast.expr) -> ast.FunctionDef | ast.Lambda | None:
+    found = next(iter(context.module.traced.candidates(function)), None)
+    return found if isinstance(found, ast.FunctionDef | ast.Lambda) else None
+
+
+def _wished(
+    function: ast.FunctionDef | ast.Lambda | None,
+    count: int,
+    keywords: tuple[str, ...],
+    wishes: tuple[str, str],
+) -> tuple[str, str]:
+    """Names for the two parameters: those of the source, where it gives them."""
+    if function is None:
+        return wishes
+    own = [n for n in parameters(function) if n not in ("self", "cls")][count:]
+    own = [n for n in own if n not in keywords]
+    if len(own) != 2:
+        return wishes
+    first, second = (n if n.strip("_") else w for n, w in zip(own, wishes, strict=True))
+    return first, second
 
 
 def _is_mutation(node: ast.AST) -> bool:

@@ -6,6 +6,7 @@ import ast
 import re
 
 from forscan.analyse.carry_types import CarryTypes
+from forscan.analyse.containers import own_containers
 from forscan.analyse.effects import Effects, refuse
 from forscan.analyse.growth import growing_integers
 from forscan.analyse.lists import FilledList, find_lists
@@ -19,7 +20,7 @@ from forscan.model import Carry, Loop, Refusal, Refused
 from forscan.passes.draft import Draft
 from forscan.readers.space import Space, read_space
 from forscan.syntax.code import Code, expression, suite, suite_end
-from forscan.syntax.names import binds, free_names, walk_all
+from forscan.syntax.names import activity, binds, free_names, walk_all
 from forscan.syntax.source import Source
 
 
@@ -44,7 +45,7 @@ def read(site: Site, target: str) -> Draft:
     state = _without_lists(state, names)
     uses = _index_uses(space, node, context)
     reasons += [
-        *Effects(context, node.body, names).reasons(),
+        *Effects(context, node.body, names, own_containers(node, context)).reasons(),
         *wrong_lists,
         *_unbound(state, node),
         *_concrete(state, space, uses, node, context),
@@ -204,7 +205,10 @@ def _functions_after(state: State, node: ast.For) -> list[Refusal]:
 def _rebound_index(space: Space, state: State, node: ast.For) -> list[Refusal]:
     """An index that the body gives another value is no index any more."""
     counter = space.counter
-    if counter is None or counter.name not in state.targets or counter.name not in binds(node.body):
+    found = activity(node.body)
+    if counter is None or counter.name not in state.targets:
+        return []
+    if counter.name not in found.binds or counter.name not in found.exposed:
         return []
     return [
         refuse(

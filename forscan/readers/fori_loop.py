@@ -13,7 +13,6 @@ from forscan.readers.bounds import check_length
 from forscan.readers.calls import arguments, check_place, single_result
 from forscan.readers.lax_loop import Call, LaxLoop, names_read
 from forscan.syntax.code import Code, one_line
-from forscan.syntax.names import parameters
 
 _PARAMETERS = ("lower", "upper", "body_fun", "init_val", "unroll")
 
@@ -61,7 +60,9 @@ def _check_index(lax: LaxLoop) -> None:
     function = lax.body.function
     if function is None:
         return
-    names = [n for n in parameters(function) if n not in ("self", "cls")]
+    names = lax.body.own_parameters
+    if len(names) != 2:
+        return
     place = lax.body.context
     if isinstance(function, ast.FunctionDef):
         place = FunctionContext(lax.site.context.module, function)

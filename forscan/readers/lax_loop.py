@@ -212,7 +212,12 @@ class LaxLoop:
         walrus = any(isinstance(n, ast.NamedExpr) for n in ast.walk(returned))
         wanted = call.results.wants_ys and self.output_kind() != NOTHING
         if isinstance(returned, ast.Tuple) and len(returned.elts) == 2 and not walrus:
+            first, second = returned.elts
             update, value = (_segment(body.returned, e) for e in returned.elts)
+            if wanted and ast.dump(first) == ast.dump(second) and isinstance(first, ast.expr):
+                if not isinstance(first, ast.Name | ast.Constant | ast.Tuple):
+                    self.code = _joined(self.code, f"{carry} = {update}")
+                    return carry, carry
             return update, value if wanted else None
         fresh = self.site.context.fresh
         y = fresh.name("y") if wanted else "_"

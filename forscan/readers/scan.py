@@ -16,7 +16,7 @@ from forscan.readers.bounds import check_length, known
 from forscan.readers.calls import arguments, check_place, pair_results
 from forscan.readers.lax_loop import Call, LaxLoop, head_unpacking, names_read, reads_in
 from forscan.syntax.code import Code, expression, one_line, removal
-from forscan.syntax.names import parameters, reads, walk_all
+from forscan.syntax.names import reads, walk_all
 
 _PARAMETERS = ("f", "init", "xs", "length", "reverse", "unroll", "_split_transpose")
 
@@ -180,7 +180,10 @@ class _Scan:
         function = lax.body.function
         if function is None:
             return True
-        name = [n for n in parameters(function) if n not in ("self", "cls")][1]
+        names = lax.body.own_parameters
+        if len(names) != 2:
+            return True
+        name = names[1]
         place = lax.body.context
         if isinstance(function, ast.FunctionDef):
             place = FunctionContext(self.context.module, function)
@@ -221,8 +224,10 @@ class _Scan:
         function = lax.body.function
         if lax.body.definition is None and isinstance(function, ast.FunctionDef):
             inside = FunctionContext(self.context.module, function)
-            parameter = [n for n in parameters(function) if n not in ("self", "cls")][1]
-            return kind_of(ast.Name(parameter, ast.Load()), inside) == ARRAY
+            names = lax.body.own_parameters
+            if len(names) != 2:
+                return False
+            return kind_of(ast.Name(names[1], ast.Load()), inside) == ARRAY
         texts = [o.value for o in lax.outputs] + [c.update for c in lax.carries]
         tail = "".join(f"\n({t})" for t in texts)
         return used_as_arrays_named(name, f"{lax.code.text}{tail}", self.context)

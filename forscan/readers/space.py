@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from forscan.analyse.arrays import Evidence, evidence
 from forscan.analyse.traced_bounds import check_bounds
-from forscan.analyse.trip_count import Extent, add, extent, leading, literal_int
+from forscan.analyse.trip_count import Extent, add, definition, extent, leading, literal_int
 from forscan.find.context import FunctionContext
 from forscan.model import Counter, Element, Refusal, Refused
 from forscan.syntax.code import one_line
@@ -158,6 +158,7 @@ class _Reader:
                 "enumerate over a range counts twice",
                 "Use the range alone.",
             )
+        inner = _forwards(inner)
         if inner.reverse:
             raise _no(
                 "FSC201",
@@ -272,6 +273,21 @@ class _Reader:
         name, _ = self.single(target)
         return Space(elements=(Element(name, self.column(node, list(rows))),), trips=trips)
 
+    def table(self, target: ast.expr, node: ast.Name) -> Space | None:
+        """A name for numbers of one kind that are written out elsewhere."""
+        value = definition(node.id, self.context)
+        try:
+            rows = ast.literal_eval(value) if value is not None else None
+        except (ValueError, TypeError):
+            return None
+        if not isinstance(rows, tuple | list) or not isinstance(target, ast.Name) or not rows:
+            return None
+        kinds = {type(r) for r in rows}
+        if len(kinds) != 1 or not kinds <= {int, float, complex}:
+            return None
+        source = f"{self.jnp}.stack({node.id})"
+        return Space(elements=(Element(target.id, source),), trips=(Extent("", len(rows)),))
+
     def column(self, node: ast.expr, values: list[object]) -> str:
         kinds = {type(v) for v in values}
         if len(kinds) != 1 or not kinds <= {int, float, complex}:
@@ -284,8 +300,14 @@ class _Reader:
         return f"{self.jnp}.stack([{', '.join(map(repr, values))}])"
 
     def array(self, target: ast.expr, node: ast.expr) -> Space:
+        if isinstance(node, ast.Subscript) and ast.unparse(node.slice) == "::-1":
+            return replace(self.array(target, node.value), reverse=True)
         found = evidence(node, self.context)
         shown = self.text(node)
+        if found is Evidence.TABLE and isinstance(node, ast.Name):
+            table = self.table(target, node)
+            if table is not None:
+                return table
         if found is Evidence.TABLE:
             raise _no(
                 "FSC205",

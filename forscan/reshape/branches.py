@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import ast
 
+from forscan.analyse.carry_types import CarryTypes
 from forscan.analyse.kinds import kind_of
 from forscan.model import Refusal
 from forscan.reshape.site import LoopText, Reshaped
 from forscan.reshape.suites import suite_of
-from forscan.syntax.code import Code, indent, one_line
+from forscan.syntax.code import Code, expression, indent, one_line
 from forscan.syntax.names import activity, binds, reads, walk_all
 from forscan.syntax.source import Edit
 
+_TAME = {"sin", "cos", "tanh", "sum", "mean", "max", "min", "maximum", "minimum", "dot", "abs"}
+_CURED = {"FSC402"}
 _LINE = 60  # an expression longer than this gets a function of its own
 
 
@@ -25,7 +28,7 @@ class _NoBranch(Exception):
 
 def branches_to_cond(loop: LoopText, reasons: list[Refusal]) -> Reshaped | None:
     """The loop with every branch on its index as a `lax.cond`, None where one cannot be."""
-    if loop.index is None or not any(r.code == "FSC402" for r in reasons):
+    if loop.index is None or loop.node.orelse or not {r.code for r in reasons} <= _CURED:
         return None
     try:
         body = _Body(loop).converted(loop.body)
@@ -33,7 +36,7 @@ def branches_to_cond(loop: LoopText, reasons: list[Refusal]) -> Reshaped | None:
         return None
     if body.text == loop.body.text:
         return None
-    return loop.replaced(f"{loop.header}\n{indent(body.text, '    ')}", 0)
+    return loop.replaced(f"{loop.header}\n{indent(body.text, loop.context.unit)}", 0)
 
 
 class _Body:
@@ -41,7 +44,9 @@ class _Body:
         self.loop = loop
         self.index = loop.index or ""
         self.fresh = loop.context.fresh
-        self.lax = loop.context.module.spelling(loop.node.body[0]).lax
+        self.unit = loop.context.unit
+        spelling = loop.context.module.spelling(loop.node.body[0])
+        self.lax, self.jnp = spelling.lax, spelling.jnp
         self.state = loop.state
 
     # Which tests are meant.
@@ -67,6 +72,7 @@ class _Body:
         """
         code = self.without_continue(code)
         edits: list[Edit] = []
+        self.refuse_other_branches(code)
         for position, statement in enumerate(code.statements):
             later = frozenset(reads(code.statements[position + 1 :])) | after
             if isinstance(statement, ast.If) and self.on_index(statement.test):
@@ -78,6 +84,13 @@ class _Body:
             else:
                 edits += self.conditional_expressions(code, statement)
         return code.edited(edits)
+
+    def refuse_other_branches(self, code: Code) -> None:
+        """A branch on state is decided by Python, and state is a tracer in a scan."""
+        varying = {*self.state.carried, *self.state.last}
+        for node in walk_all(code.statements):
+            if isinstance(node, ast.If | ast.IfExp | ast.While) and set(reads(node.test)) & varying:
+                raise _NoBranch
 
     def bound_before(self, code: Code, position: int) -> set[str]:
         bound = set(self.loop.state.bound_before) | {*self.state.targets}
@@ -93,7 +106,7 @@ class _Body:
                         return code.edited([code.remove(statement)])
                     start = code.start(statement)
                     tail = code.text[code.next_line(code.end(statement)) :].strip("\n")
-                    text = f"if {_contrary(test)}:\n{indent(tail, '    ')}"
+                    text = f"if {_contrary(test)}:\n{indent(tail, self.unit)}"
                     return self.without_continue(Code(code.text[:start] + text))
         return code
 
@@ -114,12 +127,30 @@ class _Body:
         if not all(self.is_array(name, suites) for name in names):
             raise _NoBranch
         test = one_line(code, node.test)
+        weak = [n for n in names if self.starts_as_number(n)]
         if len(names) == 1:
             values = [self.single(s, names[0]) for s in suites]
+            if None not in values and weak:
+                # `lax.cond` would keep the type of the number, as the scan's start has it.
+                if not all(_is_tame(v or "") for v in values):
+                    raise _NoBranch
+                return f"{names[0]} = {self.jnp}.where({test}, {values[0]}, {values[1]})"
             if None not in values:
                 first, second = values
                 return f"{names[0]} = {self.lax}.cond({test}, lambda: {first}, lambda: {second})"
+        if weak:
+            raise _NoBranch
         return self.functions(test, suites, names, bound)
+
+    def starts_as_number(self, name: str) -> bool:
+        """Whether state is a Python number before the loop, whose type is not settled."""
+        if name not in self.state.carried:
+            return False
+        types = CarryTypes(
+            self.loop.node, self.state.carried, (), self.state.targets, self.loop.context
+        )
+        start = types.start(name)
+        return start is not None and types.is_number(start)
 
     def is_array(self, name: str, suites: list[Code]) -> bool:
         """Whether a name is state, which has to be arrays, or gets an array in a branch."""
@@ -166,7 +197,7 @@ class _Body:
         labels = [self.fresh.name("then", "if_true"), self.fresh.name("otherwise", "if_false")]
         parts = [
             f"def {label}({given}):\n"
-            + indent("\n".join(filter(None, [code.text, f"return {returned}"])), "    ")
+            + indent("\n".join(filter(None, [code.text, f"return {returned}"])), self.unit)
             for label, code in zip(labels, suites, strict=True)
         ]
         call = ", ".join([test, *labels, *operands])
@@ -199,6 +230,26 @@ _OPERATORS = {
 _CONTRARY = {
     ast.Eq: "!=", ast.NotEq: "==", ast.Lt: ">=", ast.GtE: "<", ast.Gt: "<=", ast.LtE: ">",
 }  # fmt: skip
+
+
+def _is_tame(text: str) -> bool:
+    """Whether a value may be computed where it is not wanted: it has no bad derivative."""
+    return all(
+        isinstance(
+            n,
+            ast.BinOp
+            | ast.UnaryOp
+            | ast.Name
+            | ast.Constant
+            | ast.Subscript
+            | ast.Attribute
+            | ast.Call,
+        )
+        and not (isinstance(n, ast.BinOp) and not isinstance(n.op, ast.Add | ast.Sub | ast.Mult))
+        and not (isinstance(n, ast.Call) and ast.unparse(n.func).split(".")[-1] not in _TAME)
+        for n in ast.walk(expression(text))
+        if isinstance(n, ast.expr)
+    )
 
 
 def _operand(code: Code, value: ast.expr) -> str:

@@ -13,7 +13,7 @@ from forscan.analyse.trip_count import extent, literal_int
 from forscan.model import Refusal
 from forscan.reshape.site import LoopText, Reshaped
 from forscan.syntax.code import Code, indent, one_line
-from forscan.syntax.names import walk_all
+from forscan.syntax.names import singular, walk_all
 from forscan.syntax.source import Edit
 
 _MOST = 3  # items that are looked back at
@@ -21,7 +21,7 @@ _MOST = 3  # items that are looked back at
 
 def list_reads_to_state(loop: LoopText, reasons: list[Refusal]) -> Reshaped | None:
     """The loop with names for the last items of its lists, None where that is not enough."""
-    if {r.code for r in reasons} != {"FSC407"}:
+    if {r.code for r in reasons} != {"FSC407"} or loop.node.orelse:
         return None
     lists, _ = find_lists(loop.node, loop.context)
     body, before = loop.body, []
@@ -36,7 +36,9 @@ def list_reads_to_state(loop: LoopText, reasons: list[Refusal]) -> Reshaped | No
     if not before:
         return None
     head = "\n".join(before)
-    return loop.replaced(f"{head}\n{loop.header}\n{indent(body.text, '    ')}", len(head) + 1)
+    return loop.replaced(
+        f"{head}\n{loop.header}\n{indent(body.text, loop.context.unit)}", len(head) + 1
+    )
 
 
 def _reads(body: Code, name: str) -> list[ast.Subscript]:
@@ -96,7 +98,8 @@ def _back(loop: LoopText, read: ast.Subscript, count: int) -> int | None:
 
 
 def _names(loop: LoopText, name: str, depth: int) -> list[str]:
-    single = name[:-1] if name.endswith("s") and len(name) > 1 else f"{name}_last"
+    single = name[:-1] if len(name) == 2 and name.endswith("s") else singular(name)
+    single = single or f"{name}_last"
     fresh = loop.context.fresh
     names = [fresh.name(single, f"{single}_last")]
     return names + [fresh.name(f"{single}_back_{k}") for k in range(2, depth + 1)]

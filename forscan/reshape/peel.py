@@ -63,13 +63,14 @@ def peel_first(loop: LoopText, reasons: list[Refusal]) -> Reshaped | None:
     body = _without_flags(loop, rest.code)
     lines = [*space.first, head.text]
     before = "\n".join(line for line in lines if line)
-    text = f"{before}\n{space.rest}\n{indent(body.text or 'pass', '    ')}"
+    text = f"{before}\n{space.rest}\n{indent(body.text or 'pass', loop.context.unit)}"
     start = len(before) + 1
     if _needs_guard(loop, space, head):
-        text = f"if {space.count} > 0:\n{indent(text, '    ')}"
-        shifted = before.count("\n") + 2
-        start += len(text.split("\n")[0]) + 1 + 4 * shifted
-        start -= 4 * sum(not line.strip() for line in before.split("\n"))
+        unit = loop.context.unit
+        head_line = f"if {space.count} > 0:\n"
+        shifted = before.count("\n") + 2 - sum(not s.strip() for s in before.split("\n"))
+        text = head_line + indent(text, unit)
+        start += len(head_line) + len(unit) * shifted
     return loop.replaced(text, start)
 
 

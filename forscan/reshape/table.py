@@ -7,11 +7,14 @@ from collections.abc import Callable
 from forscan.model import Refusal
 from forscan.reshape.branches import branches_to_cond
 from forscan.reshape.list_reads import list_reads_to_state
+from forscan.reshape.live_rows import live_rows
 from forscan.reshape.peel import peel_first
 from forscan.reshape.site import LoopText, Reshaped
 
 Strategy = Callable[[LoopText, list[Refusal]], Reshaped | None]
 
+# What an expert would do although the loop can be converted as it is.
+IMPROVEMENTS: tuple[Callable[[LoopText], Reshaped | None], ...] = (live_rows,)
 STRATEGIES: tuple[Strategy, ...] = (
     list_reads_to_state,
     branches_to_cond,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import keyword
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
@@ -243,6 +244,13 @@ def dotted(node: ast.expr) -> str | None:
     return ".".join([node.id, *reversed(parts)])
 
 
+def singular(name: str) -> str | None:
+    """A name for one item of `names`, None where the name is no plural."""
+    if len(name) > 2 and name.endswith("s") and not name.endswith(("ss", "us", "is", "ies")):
+        return name[:-1]
+    return None
+
+
 class Fresh:
     """Gives names that nothing in a scope uses.
 
@@ -256,7 +264,7 @@ class Fresh:
     """
 
     def __init__(self, tree: ast.AST, around: Iterable[str] = ()) -> None:
-        self.taken = all_names(tree) | set(around)
+        self.taken = {*all_names(tree), *around, *keyword.kwlist}
         self.read = {
             n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)
         }

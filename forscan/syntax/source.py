@@ -135,10 +135,15 @@ def apply_edits(text: str, edits: list[Edit]) -> str:
 
 @dataclass(frozen=True)
 class Source(Text):
-    """The decoded text of one file, with what is needed to encode it again."""
+    """The decoded text of one file, with what is needed to encode it again.
+
+    Attributes:
+      authored: the text of its author, where this one is on its way to another.
+    """
 
     encoding: str = "utf-8"
     bom: bytes = b""
+    authored: str | None = None
 
     @classmethod
     def decode(cls, data: bytes) -> Source:

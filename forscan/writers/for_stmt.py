@@ -24,7 +24,7 @@ def write(loop: Loop, fresh: Fresh, spelling: Spelling) -> str:
         *_assign([(c.target, c.init) for c in loop.carries if c.init != "None" or c.result]),
         *(f"{name} = []" for _, name in lists),
         header,
-        indent("\n".join(body) or "pass", "    "),
+        indent("\n".join(body) or "pass", spelling.unit),
         *stacks,
         *_results(loop.carries),
         *after,

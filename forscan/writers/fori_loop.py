@@ -34,7 +34,7 @@ def write(loop: Loop, fresh: Fresh, spelling: Spelling) -> str:
     text = loop.body.text.strip("\n")
     head = spaced(take_carry, [text] if text else [])
     body = "\n".join([*head, f"return {updates}"])
-    definition = f"def {name}({index}, {carry}):\n{indent(body, '    ')}\n"
+    definition = f"def {name}({index}, {carry}):\n{indent(body, spelling.unit)}\n"
     arguments = [
         counter.start,
         counter.stop,

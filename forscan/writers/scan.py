@@ -37,10 +37,10 @@ def write(loop: Loop, fresh: Fresh, spelling: Spelling) -> str:
     else:
         head = spaced([*take_carry, *take_xs], statements)
         body = "\n".join([*head, f"return {_bare(returned)}"])
-        definition = f"def {name}({carry}, {xs}):\n{indent(body, '    ')}\n"
+        definition = f"def {name}({carry}, {xs}):\n{indent(body, spelling.unit)}\n"
     lines = [definition, _call(loop, name, fresh, spelling)]
     if loop.guard is not None:
-        lines = [f"if {loop.guard}:", indent("\n".join(lines), "    ")]
+        lines = [f"if {loop.guard}:", indent("\n".join(lines), spelling.unit)]
     return "\n".join([*spaced(list(loop.before), lines), *loop.after])
 
 
