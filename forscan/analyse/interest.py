@@ -24,22 +24,21 @@ def is_python_work(loop: ast.For, context: FunctionContext) -> bool:
             return False
         if isinstance(node, ast.Return | ast.Yield | ast.Break | ast.Global | ast.Nonlocal):
             return False
-        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
-            if _is_read(node.value, loop):
+        if isinstance(node, ast.Subscript | ast.Attribute) and isinstance(node.ctx, ast.Store):
+            if _is_read(node, loop):
                 return False  # state kept in an object
         if isinstance(node, ast.Call) and (context.resolve(node.func) or "").startswith("jax."):
             return False
     return True
 
 
-def _is_read(container: ast.expr, loop: ast.For) -> bool:
-    wanted = ast.dump(container)
-    return any(
-        isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Load) and ast.dump(n.value) == wanted
-        for n in walk_all(loop.body)
-    ) or any(
-        isinstance(n, ast.AugAssign)
-        and isinstance(n.target, ast.Subscript)
-        and ast.dump(n.target.value) == wanted
-        for n in walk_all(loop.body)
-    )
+def _is_read(stored: ast.Subscript | ast.Attribute, loop: ast.For) -> bool:
+    """Whether the body also reads what it stores in the same object."""
+    wanted = ast.dump(stored.value)
+    for node in walk_all(loop.body):
+        if isinstance(node, ast.AugAssign) and node.target is stored:
+            return True
+        if isinstance(node, type(stored)) and isinstance(node.ctx, ast.Load):
+            if ast.dump(node.value) == wanted:
+                return True
+    return False
