@@ -38,3 +38,13 @@ def test_start_commands_stand_on_one_line() -> None:
     blocks = re.findall(r"```sh\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
     assert len(blocks) >= 2
     assert all(block.count("\n") == 1 for block in blocks[:2])
+
+
+def test_public_names_do_what_the_package_says() -> None:
+    import forscan
+
+    path = FIXTURES / "loops" / "rollout" / "loop.py"
+    result = forscan.convert(path.read_bytes(), path, forscan.Config(to="scan"))
+    assert result.after == path.with_name("loop.to_scan.py").read_bytes()
+    assert [o.status for o in result.outcomes] == [forscan.Status.CONVERTED]
+    assert all(getattr(forscan, name) is not None for name in forscan.__all__)

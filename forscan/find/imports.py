@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from functools import cached_property
 
-from forscan.syntax.names import binds, dotted, walk_scope
+from forscan.syntax.names import dotted, walk_scope
 
 # Public names that stand for the same thing under another path.
 _SAME = {
@@ -90,7 +90,3 @@ def canonical(path: str) -> str:
         if path == old or path.startswith(old + "."):
             return new + path[len(old) :]
     return path
-
-
-def module_bindings(module: ast.Module) -> set[str]:
-    return set(binds(module.body))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, replace
 
+from forscan.analyse.buffers import written
 from forscan.analyse.lists import block_of
 from forscan.analyse.trip_count import Extent, dimension, extent, leading
 from forscan.model import Output
@@ -64,29 +65,13 @@ def _fill(draft: Draft, name: str) -> Fill | None:
 def _value(statement: ast.stmt, name: str, draft: Draft) -> ast.expr | None:
     """The value of `name = name.at[i].set(value)` with the plain index."""
     counter = draft.loop.counter
-    match statement:
-        case ast.Assign(
-            targets=[ast.Name(id=target)],
-            value=ast.Call(
-                func=ast.Attribute(
-                    value=ast.Subscript(
-                        value=ast.Attribute(value=ast.Name(id=base), attr="at"),
-                        slice=index,
-                    ),
-                    attr="set",
-                ),
-                args=[value],
-                keywords=[],
-            ),
-        ) if (
-            target == base == name and counter is not None
-        ):
-            items = index.elts if isinstance(index, ast.Tuple) else [index]
-            rest = all(_is_whole(i) for i in items[1:])
-            first = items[0] if items else None
-            plain = isinstance(first, ast.Name) and first.id == counter.name
-            return value if plain and rest else None
-    return None
+    found = written(statement, name)
+    if found is None or counter is None:
+        return None
+    place, value = found
+    items = place.elts if isinstance(place, ast.Tuple) else [place]
+    plain = bool(items) and isinstance(items[0], ast.Name) and items[0].id == counter.name
+    return value if plain and all(_is_whole(i) for i in items[1:]) else None
 
 
 def _is_whole(item: ast.expr) -> bool:

@@ -11,6 +11,7 @@ import ast
 from collections import Counter
 from dataclasses import dataclass
 
+from forscan.analyse.buffers import written
 from forscan.analyse.carry_types import CarryTypes
 from forscan.analyse.linear import difference, linear
 from forscan.analyse.trip_count import add, extent, leading, literal_int
@@ -102,10 +103,10 @@ def _range(loop: LoopText) -> _Range | None:
 
 def _buffer(loop: LoopText, body: Code, name: str, space: _Range) -> _Buffer | None:
     """A name that is written at one row per iteration and read at others only."""
-    write = next((s for s in body.statements if _written(s, name) is not None), None)
+    write = next((s for s in body.statements if written(s, name) is not None), None)
     if write is None or literal_int(ast.parse(space.start, mode="eval").body) is None:
         return None
-    found = _written(write, name)
+    found = written(write, name)
     assert found is not None and isinstance(write, ast.Assign)
     place, value = found
     offset = _offset(loop, place)
@@ -122,28 +123,6 @@ def _buffer(loop: LoopText, body: Code, name: str, space: _Range) -> _Buffer | N
     if not all(1 <= back <= _MOST for _, back in reads):
         return None
     return _Buffer(name, write, value, offset, tuple(reads))
-
-
-def _written(statement: ast.stmt, name: str) -> tuple[ast.expr, ast.expr] | None:
-    """The place and the value of `b = b.at[place].set(value)`."""
-    match statement:
-        case ast.Assign(
-            targets=[ast.Name(id=target)],
-            value=ast.Call(
-                func=ast.Attribute(
-                    value=ast.Subscript(
-                        value=ast.Attribute(value=ast.Name(id=base), attr="at"), slice=place
-                    ),
-                    attr="set",
-                ),
-                args=[value],
-                keywords=[],
-            ),
-        ) if (
-            target == base == name
-        ):
-            return place, value
-    return None
 
 
 def _is_name(node: ast.AST, name: str) -> bool:
