@@ -44,10 +44,19 @@ def function(module: types.ModuleType, dotted: str) -> Any:
 
 
 def jaxpr(module: types.ModuleType, text: str) -> str:
-    """The jaxpr of a call, its integers static."""
+    """The jaxpr of a call; what is neither an array nor a float is static."""
     name, args, kwargs = arguments(module, text)
-    static = [i for i, a in enumerate(args) if isinstance(a, int)]
-    return str(jax.make_jaxpr(function(module, name), static_argnums=static)(*args, **kwargs))
+    leaves, tree = jax.tree.flatten((args, kwargs))
+    places = [i for i, leaf in enumerate(leaves) if isinstance(leaf, jax.Array | float)]
+
+    def run(*data: Any) -> Any:
+        full = list(leaves)
+        for place, value in zip(places, data, strict=True):
+            full[place] = value
+        given, named = jax.tree.unflatten(tree, full)
+        return function(module, name)(*given, **named)
+
+    return str(jax.make_jaxpr(run)(*(leaves[p] for p in places)))
 
 
 def assert_same(old: Any, new: Any) -> None:

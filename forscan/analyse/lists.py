@@ -130,11 +130,6 @@ def _of_other_values(
     name: str, definition: ast.stmt, loop: ast.For, context: FunctionContext
 ) -> set[ast.AST]:
     """Names that run before the list is made or after its name has got another value."""
-    around = context.parent(loop)
-    while around is not context.node:
-        if isinstance(around, ast.For | ast.While):
-            return set()
-        around = context.parent(around)
     block = block_of(loop, context)
     end = float("inf")
     targets: list[ast.expr] = []
@@ -143,12 +138,22 @@ def _of_other_values(
             assert statement.end_lineno is not None
             end, targets = statement.end_lineno, statement.targets
             break
+    else:  # the list itself may be seen in the next round of a loop around
+        if _is_nested(loop, context):
+            return set()
     return {
         n
         for n in walk_all(context.node.body)
         if isinstance(n, ast.Name)
         and (n.lineno < definition.lineno or n.lineno > end or n in targets)
     }
+
+
+def _is_nested(loop: ast.For, context: FunctionContext) -> bool:
+    around = context.parent(loop)
+    while around is not context.node and not isinstance(around, ast.For | ast.While):
+        around = context.parent(around)
+    return around is not context.node
 
 
 def _grows(statement: ast.stmt, name: str) -> bool:
