@@ -917,7 +917,6 @@ def test_params_and_back(forscan: Run, tmp_path: Path) -> None:
     assert path.read_text() == CLOSURE
 
 
-@pytest.mark.xfail(reason="`length` is lost, so that too short an array passes", strict=True)
 def test_params_keep_the_length(forscan: Run, tmp_path: Path) -> None:
     """It is what makes `ws[:4]` of three rows an error."""
     path = tmp_path / "a.py"

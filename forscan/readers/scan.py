@@ -101,7 +101,7 @@ class _Scan:
             Code(""),
             counter=counter,
             elements=tuple(elements),
-            length=None if counter or arrays else self.trip_count(),
+            length=self.trip_count() if not counter and (self.length or not arrays) else None,
             reverse=self.reverse,
             unroll=self.text(unroll) if unroll is not None else None,
         )
