@@ -204,6 +204,8 @@ def _of_subscript(
 
 
 def _of_name(node: ast.Name, context: FunctionContext, depth: int) -> Evidence:
+    if _is_starred(node.id, context):
+        return Evidence.OTHER
     annotated = _annotation(node.id, context)
     if annotated is not None:
         return annotated
@@ -215,6 +217,17 @@ def _of_name(node: ast.Name, context: FunctionContext, depth: int) -> Evidence:
     if known and node.id not in context.parameters:
         return known[0] if len(set(known)) == 1 else Evidence.UNKNOWN
     return _of_uses(node, context)
+
+
+def _is_starred(name: str, context: FunctionContext) -> bool:
+    """`first, *rest = items`: the rest is a list."""
+    return any(
+        isinstance(n, ast.Starred)
+        and isinstance(n.ctx, ast.Store)
+        and isinstance(n.value, ast.Name)
+        and n.value.id == name
+        for n in walk_all(context.node.body)
+    )
 
 
 def assigned_values(name: str, context: FunctionContext) -> list[ast.expr]:

@@ -104,6 +104,10 @@ def _use(
             return path.startswith(_LOUD)
         case ast.comprehension() | ast.For():
             return True
+        case ast.Assign(targets=[ast.Name(id=name)], value=value) if value is node:
+            if depth == 0:
+                return False
+            return _judge(name, context.node.body, context, depth - 1, unpacked)
         case ast.Assign(value=value) if value is node:
             return True
     return False
