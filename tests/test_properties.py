@@ -30,7 +30,6 @@ BATCHES, BATCH = 6, 20
 KNOWN: dict[str, set[int]] = {
     "the weak type of the state settles under a static branch": {37},
     "a scan shows that the iterable of an earlier loop is an array": {43},
-    "a reversed array comes back as a slice, or the other way round": {7, 49},
 }
 """Seeds that are known to be wrong, by the reason."""
 

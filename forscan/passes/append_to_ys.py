@@ -227,10 +227,10 @@ class _Uses:
                 return path == "len" or self.array_items()
         if isinstance(parent, ast.Starred):
             call = self.parents.get(parent)
-            if isinstance(call, ast.Call) and self.is_tree_stack(call) and whole is node:
+            if isinstance(call, ast.Call) and self.is_tree_stack(call):
                 self.tree = True
                 self.replace(call, self.name(flipped))
-                return not self.reverse
+                return True
         if isinstance(parent, ast.Subscript) and parent.value is whole and whole is node:
             if isinstance(parent.ctx, ast.Load) and not isinstance(parent.slice, ast.Slice):
                 self.plain += 1

@@ -11,7 +11,7 @@ from forscan.analyse.trip_count import Extent, add, definition, extent, leading,
 from forscan.find.context import FunctionContext
 from forscan.model import Counter, Element, Refusal, Refused
 from forscan.syntax.code import one_line
-from forscan.syntax.names import Fresh
+from forscan.syntax.names import Fresh, walk_all
 
 
 @dataclass(frozen=True)
@@ -158,6 +158,8 @@ class _Reader:
                 "enumerate over a range counts twice",
                 "Use the range alone.",
             )
+        if not head and not self.is_used(name):
+            return inner
         inner = _forwards(inner)
         if inner.reverse:
             raise _no(
@@ -172,6 +174,13 @@ class _Reader:
             stop = f"{start} + {length}"
         counter = Counter(name, stop, start)
         return replace(inner, counter=counter, head=head + inner.head)
+
+    def is_used(self, name: str) -> bool:
+        """Whether anything in the function reads the name."""
+        return any(
+            isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load)
+            for n in walk_all(self.context.node.body)
+        )
 
     def length(self, space: Space) -> str:
         return space.length or f"len({space.elements[0].source})"
