@@ -189,7 +189,7 @@ def verify(ctx: click.Context, /, **options: Any) -> None:
     With one target: the file against its conversion, which is not written. With two
     files: the first against the second.
     """
-    from forscan.commands import verify as run
+    from forscan.verified import verify_command as run
 
     ctx.exit(run(options))
 

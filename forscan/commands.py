@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import click
 
-from forscan import config as configuration
 from forscan import streams
 from forscan.config import Config, ConfigError
 from forscan.files import reason, write_atomically
 from forscan.jobs import collect, run
 from forscan.model import Refusal
+from forscan.options import Options, from_stdin, settings
 from forscan.report import machine, text
 from forscan.report.diff import unified
 from forscan.types import FileResult, Status
 
-Options = dict[str, Any]
 Step = Callable[[FileResult], FileResult]
 
 
@@ -49,36 +46,6 @@ def check(options: Options) -> int:
     found.results = [r.tried() for r in found.results]
     _show(found, options, "found")
     return _exit_code(found)
-
-
-def verify(options: Options) -> int:
-    from forscan.verified import verify_command
-
-    return verify_command(options)
-
-
-def from_stdin(options: Options) -> bool:
-    return tuple(options["targets"]) == ("-",)
-
-
-def settings(options: Options, folder: Path) -> Config:
-    """The configuration of a folder under the options of the command line.
-
-    Raises:
-      ConfigError: the configuration cannot be used.
-    """
-    config = configuration.load(Path(os.path.realpath(folder)))
-    changes: dict[str, object] = {
-        key: options[key]
-        for key in ("to", "unroll", "body", "params")
-        if options.get(key) is not None
-    }
-    if options.get("everything"):
-        changes["everything"] = True
-    config = replace(config, **changes)  # type: ignore[arg-type]
-    if config.to == "fori" and config.body == "lambda":
-        raise ConfigError("--body lambda is for lax.scan: a fori_loop gets its body as a def")
-    return config
 
 
 @dataclass

@@ -5,21 +5,19 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from forscan.api import convert_bytes
-from forscan.commands import from_stdin, settings
 from forscan.config import ConfigError
 from forscan.files import TargetError, parse_target, reason
 from forscan.model import Refusal
+from forscan.options import Options, from_stdin, settings
 from forscan.types import FileResult
 
 if TYPE_CHECKING:
     from forscan.verify import Verification
-
-Options = dict[str, Any]
 
 
 def verified(options: Options) -> Callable[[FileResult], FileResult]:

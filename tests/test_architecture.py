@@ -36,18 +36,17 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("plan",),
     ("chosen",),
     ("api",),
-    ("files", "report", "streams", "verify"),
-    ("jobs",),
+    ("files", "options", "report", "streams", "verify"),
+    ("jobs", "verified"),
     ("commands",),
     ("cli",),
     ("__main__",),
 )
 _FLOW = {"forscan.analyse.cfg", "forscan.analyse.dataflow"}
-_SAME_ROOM = {"verified": "commands"}  # convert and verify with calls: two halves of one room
 
 # What is not the standard library, and who may know it.
 THIRD_PARTY = {
-    "click": {"cli", "commands", "report"},
+    "click": {"cli", "commands", "report", "verified"},
     "black": {"format"},
     "jax": {"verify.child"},
     "numpy": {"verify.child"},
@@ -59,8 +58,7 @@ def room(module: str) -> str:
     parts = module.split(".")[1:]
     if module in _FLOW:
         return "flow"
-    name = parts[0] if parts else ""
-    return _SAME_ROOM.get(name, name)
+    return parts[0] if parts else ""
 
 
 def modules() -> Iterator[str]:
