@@ -16,7 +16,7 @@ from pathlib import Path
 
 from forscan.chosen import LOOPS, Place, choose
 from forscan.config import Config
-from forscan.find.context import parse_module
+from forscan.find.context import ModuleContext, parse_module
 from forscan.find.sites import Site, find_sites
 from forscan.model import Refusal, Refused
 from forscan.plan import FORMS, NoCandidate, NothingToDo, Plan, make_plan
@@ -128,6 +128,7 @@ class _Conversion:
         self.source = source
         self.path = path
         self.config = config
+        self.parsed: ModuleContext | None = None
         self.pending: list[_Pending] = []
         self.done: list[Outcome] = []
 
@@ -152,7 +153,7 @@ class _Conversion:
 
     def _open(self, selections: tuple[Selection, ...]) -> tuple[str, ...]:
         """Notes the loops that are meant; what of the selections is not there."""
-        module = parse_module(self.source, self.config.traced, self.config.everything)
+        module = self._module()
         chosen = choose(module, self.config, selections, str(self.path))
         suppressions = Suppressions(self.source)
         for site in chosen.sites:
@@ -168,6 +169,12 @@ class _Conversion:
             ignored = suppressions.at(use.node.lineno)
             self._refuse(_Pending(0, outcome, ignored), use.reason)
         return tuple(chosen.missing)
+
+    def _module(self) -> ModuleContext:
+        """The module as it is now, parsed once for each text."""
+        if self.parsed is None:
+            self.parsed = parse_module(self.source, self.config.traced, self.config.everything)
+        return self.parsed
 
     def _outcome(self, site: Place, named: bool) -> Outcome:
         node = site.node
@@ -185,7 +192,7 @@ class _Conversion:
 
     def _round(self) -> bool:
         """Decides some loops; False when none of the pending ones is found any more."""
-        module = parse_module(self.source, self.config.traced, self.config.everything)
+        module = self._module()
         sites = {s.start: s for s in find_sites(module, LOOPS)}
         edits: list[Edit] = []
         busy: set[int] = set()
@@ -276,6 +283,7 @@ class _Conversion:
             shift = sum(len(e.new) - (e.end - e.start) for e in edits if e.end <= pending.offset)
             pending.offset += shift
         self.source = replace(self.original, text=text)
+        self.parsed = None
 
 
 def _unique(edits: list[Edit]) -> list[Edit]:

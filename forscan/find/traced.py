@@ -123,6 +123,9 @@ class Functions:
 
     module: ast.Module
     parents: dict[ast.AST, ast.AST] = field(default_factory=dict)
+    _definitions: dict[ast.AST | None, dict[str, Function | ast.Lambda]] = field(
+        default_factory=dict
+    )
 
     def __post_init__(self) -> None:
         for node in ast.walk(self.module):
@@ -170,30 +173,37 @@ class Functions:
             scope = self.parents.get(scope)
         return ".".join(reversed(parts)) or "<module>"
 
+    def _defined_in(self, scope: Function | ast.Lambda | None) -> dict[str, Function | ast.Lambda]:
+        """What the scope of a function, or of the module, defines; a lambda defines nothing."""
+        if scope not in self._definitions:
+            body = scope.body if scope is not None else self.module.body
+            self._definitions[scope] = _definitions(body) if isinstance(body, list) else {}
+        return self._definitions[scope]
+
     def lookup(self, name: str, place: ast.AST) -> Function | ast.Lambda | None:
         """The definition (or assigned lambda) that a name means at a place."""
         scope: ast.AST | None = place
         while scope is not None:
             scope = self.enclosing(scope)
-            body = scope.body if scope is not None else self.module.body
-            if isinstance(body, list):
-                found = _definition(name, body)
-                if found is not None:
-                    return found
+            found = self._defined_in(scope).get(name)
+            if found is not None:
+                return found
             if scope is not None and name in parameters(scope):
                 return None
         return None
 
 
-def _definition(name: str, body: list[ast.stmt]) -> Function | ast.Lambda | None:
+def _definitions(body: list[ast.stmt]) -> dict[str, Function | ast.Lambda]:
+    """The first definition, or assigned lambda, of each name in a scope."""
+    found: dict[str, Function | ast.Lambda] = {}
     for node in walk_scope(body):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            if node.name == name:
-                return node
+            found.setdefault(node.name, node)
         elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Lambda):
-            if any(isinstance(t, ast.Name) and t.id == name for t in node.targets):
-                return node.value
-    return None
+            for target in node.targets:
+                if isinstance(target, ast.Name):
+                    found.setdefault(target.id, node.value)
+    return found
 
 
 class Traced:
