@@ -14,9 +14,9 @@ from forscan.analyse.lists import block_of
 from forscan.find.context import FunctionContext
 from forscan.find.sites import Site
 from forscan.find.traced import Function
-from forscan.readers.rename import renamed
 from forscan.syntax.code import Code, expression, one_line, suite
 from forscan.syntax.names import binds, free_names, parameters, walk_all, walk_scope
+from forscan.syntax.rename import renamed
 from forscan.syntax.source import Text
 
 _MUTATING = {"append", "extend", "pop", "update", "insert", "clear", "remove", "setdefault"}

@@ -71,14 +71,14 @@ def region(site: Site) -> tuple[int, int]:
     first = (node.orelse or node.body)[0]
     start = source.line_start(source.start(node))
     indentation = source.indentation(source.start(first))
-    if source.position(source.start(first))[0] == _colon_line(source, node):
+    if source.position(source.start(first))[0] == colon_line(source, node):
         return start, source.line_end(source.end(last))
     return start, suite_end(source, last, indentation)
 
 
 def _loop(node: ast.For, context: FunctionContext, space: Space, state: State) -> Loop:
     source = context.source
-    colon = _colon_line(source, node)
+    colon = colon_line(source, node)
     body = suite(source, node.body, colon)
     head = [*_header_comments(source, node, colon), *space.head]
     counter = space.counter
@@ -99,7 +99,7 @@ def _loop(node: ast.For, context: FunctionContext, space: Space, state: State) -
     )
 
 
-def _colon_line(source: Source, node: ast.For) -> int:
+def colon_line(source: Source, node: ast.For) -> int:
     """The line of the colon that ends the header."""
     position = source.end(node.iter)
     text = source.text

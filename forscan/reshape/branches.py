@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 
-from forscan.analyse.carry_types import CarryTypes
 from forscan.analyse.kinds import kind_of
 from forscan.model import Refusal
 from forscan.reshape.site import LoopText, Reshaped
@@ -146,9 +145,7 @@ class _Body:
         """Whether state is a Python number before the loop, whose type is not settled."""
         if name not in self.state.carried:
             return False
-        types = CarryTypes(
-            self.loop.node, self.state.carried, (), self.state.targets, self.loop.context
-        )
+        types = self.loop.types
         start = types.start(name)
         return start is not None and types.is_number(start)
 

@@ -12,11 +12,10 @@ from collections import Counter
 from dataclasses import dataclass
 
 from forscan.analyse.buffers import written
-from forscan.analyse.carry_types import CarryTypes
 from forscan.analyse.linear import difference, linear
 from forscan.analyse.trip_count import add, extent, leading, literal_int
 from forscan.reshape.site import LoopText, Reshaped
-from forscan.syntax.code import Code, indent, one_line
+from forscan.syntax.code import Code, expression, indent, one_line
 from forscan.syntax.names import singular, walk_all
 from forscan.syntax.source import Edit
 
@@ -67,7 +66,7 @@ def live_rows(loop: LoopText) -> Reshaped | None:
         if not _is_whole(loop, buffer, space):
             items = loop.context.fresh.name(f"{name}_rows", "rows")
         before += [
-            f"{row} = {name}[{_at(space.first, _sign(space) * -back + buffer.offset)}]"
+            f"{row} = {name}[{add(space.first, _sign(space) * -back + buffer.offset)}]"
             for back, row in enumerate(rows, 1)
         ]
         before.append(f"{items} = []")
@@ -104,7 +103,7 @@ def _range(loop: LoopText) -> _Range | None:
 def _buffer(loop: LoopText, body: Code, name: str, space: _Range) -> _Buffer | None:
     """A name that is written at one row per iteration and read at others only."""
     write = next((s for s in body.statements if written(s, name) is not None), None)
-    if write is None or literal_int(ast.parse(space.start, mode="eval").body) is None:
+    if write is None or literal_int(expression(space.start)) is None:
         return None
     found = written(write, name)
     assert found is not None and isinstance(write, ast.Assign)
@@ -151,11 +150,6 @@ def _row_names(loop: LoopText, buffer: _Buffer) -> list[str]:
     return names + [fresh.name(f"{names[0]}_{back}_back") for back in range(2, depth + 1)]
 
 
-def _at(first: str, offset: int) -> str:
-    number = literal_int(ast.parse(first, mode="eval").body)
-    return str(number + offset) if number is not None else add(first, offset)
-
-
 def _rewritten(loop: LoopText, body: Code, buffer: _Buffer, rows: list[str], items: str) -> Code:
     """The body with names for the rows, and an append in place of the write."""
     edits = [body.replace(node, rows[back - 1]) for node, back in buffer.reads]
@@ -191,13 +185,13 @@ def _filled(loop: LoopText, buffer: _Buffer, space: _Range, items: str) -> str:
 
 
 def _written_rows(buffer: _Buffer, space: _Range) -> tuple[str, str]:
-    return _at(space.start, buffer.offset), add(space.stop, buffer.offset)
+    return add(space.start, buffer.offset), add(space.stop, buffer.offset)
 
 
 def _room(loop: LoopText, buffer: _Buffer, space: _Range) -> int | None:
     """How many rows the buffer has behind the last that is written, where that is known."""
     size = leading(_start(loop, buffer.name), loop.context)
-    stop = ast.parse(_written_rows(buffer, space)[1], mode="eval").body
+    stop = expression(_written_rows(buffer, space)[1])
     return difference(Counter({size.base: 1, "": size.constant}), linear(stop, loop.context))
 
 
@@ -209,8 +203,7 @@ def _is_whole(loop: LoopText, buffer: _Buffer, space: _Range) -> bool:
 
 def _start(loop: LoopText, name: str) -> ast.expr:
     """The expression that the buffer was made by, through writes before the loop."""
-    types = CarryTypes(loop.node, loop.state.carried, (), loop.state.targets, loop.context)
-    values = [v for v in types.starts(name) if not _is_write(v)]
+    values = [v for v in loop.types.starts(name) if not _is_write(v)]
     return values[-1] if values else ast.Name(name, ast.Load())
 
 

@@ -9,16 +9,15 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
-from forscan.analyse.carry_types import CarryTypes
 from forscan.analyse.kinds import NOTHING, UNKNOWN, kind_of
 from forscan.analyse.trip_count import Extent, add, extent, leading, literal_int
 from forscan.model import Refusal
-from forscan.readers.rename import renamed
 from forscan.reshape.constancy import Knowledge, Part
 from forscan.reshape.site import LoopText, Reshaped
 from forscan.reshape.specialise import Specialised
-from forscan.syntax.code import Code, indent, one_line
+from forscan.syntax.code import Code, expression, indent, one_line
 from forscan.syntax.names import binds, reads, walk_all
+from forscan.syntax.rename import renamed
 from forscan.syntax.source import Edit
 
 _CURED = {"FSC402", "FSC404", "FSC406", "FSC408", "FSC412"}
@@ -54,13 +53,14 @@ def peel_first(loop: LoopText, reasons: list[Refusal]) -> Reshaped | None:
     if space is None or (space.index and space.index[0] in binds(loop.node.body)):
         return None
     first = Specialised(loop.body, _knowledge(loop, space, Part.FIRST))
-    rest = Specialised(loop.body, _knowledge(loop, space, Part.REST))
+    later = _knowledge(loop, space, Part.REST)
+    rest = Specialised(loop.body, later)
     if any(r.code == "FSC402" for r in reasons) and not rest.decided:
         return None
     head = first.code
     if space.index is not None:
         head = _with_literal(head, *space.index)
-    body = _without_flags(loop, rest.code)
+    body = _without_flags(loop, rest.code, set(later.constants))
     lines = [*space.first, head.text]
     before = "\n".join(line for line in lines if line)
     text = f"{before}\n{space.rest}\n{indent(body.text or 'pass', loop.context.unit)}"
@@ -89,7 +89,7 @@ def _knowledge(loop: LoopText, space: _Space, part: Part) -> Knowledge:
 
 def _constants(loop: LoopText, part: Part) -> tuple[dict[str, object], frozenset[str]]:
     """State that Python knows: flags, and None until the first iteration."""
-    types = CarryTypes(loop.node, loop.state.carried, (), loop.state.targets, loop.context)
+    types = loop.types
     constants: dict[str, object] = {}
     not_none: set[str] = set()
     for name in loop.state.carried:
@@ -122,23 +122,22 @@ def _is_something(loop: LoopText, value: ast.expr) -> bool:
     return kind_of(value, loop.context) not in (NOTHING, UNKNOWN)
 
 
-def _without_flags(loop: LoopText, code: Code) -> Code:
+def _without_flags(loop: LoopText, code: Code, flags: set[str]) -> Code:
     """Drops assignments of constants to flags that nobody reads any more."""
-    constants, _ = _constants(loop, Part.REST)
     read = set(reads(code.statements)) | loop.state.live_after
     edits = [
         code.remove(s)
         for s in code.statements
         if isinstance(s, ast.Assign)
         and isinstance(s.value, ast.Constant)
-        and set(binds(s)) <= set(constants) - read
+        and set(binds(s)) <= flags - read
     ]
     return code.edited(edits)
 
 
 def _with_literal(code: Code, name: str, value: str) -> Code:
     """The code for one index; sums with literals are computed."""
-    number = literal_int(ast.parse(value, mode="eval").body)
+    number = literal_int(expression(value))
     edits: list[Edit] = []
     if number is not None:
         for node in walk_all(code.statements):
@@ -215,7 +214,7 @@ class _Reader:
             return None
         index, item = target.elts
         first = ast.unparse(call.args[1]) if len(call.args) > 1 else "0"
-        number = literal_int(ast.parse(first, mode="eval").body)
+        number = literal_int(expression(first))
         sliced = self.sliced(item, call.args[0])
         if sliced is None or number is None or not isinstance(index, ast.Name):
             return None

@@ -7,10 +7,12 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 
+from forscan.analyse.carry_types import CarryTypes
 from forscan.analyse.state import State, state_of
 from forscan.find.context import FunctionContext
 from forscan.find.sites import Site
-from forscan.syntax.code import Code, indent, suite, suite_end
+from forscan.readers.for_stmt import colon_line, region
+from forscan.syntax.code import Code, indent, suite
 from forscan.syntax.source import Edit
 
 
@@ -55,15 +57,13 @@ class LoopText:
         return self.context.source.indentation(self.context.source.start(self.node))
 
     @cached_property
+    def types(self) -> CarryTypes:
+        return CarryTypes(self.node, self.state.carried, (), self.state.targets, self.context)
+
+    @cached_property
     def header_line(self) -> int:
         """The line of the colon that ends the header."""
-        source = self.context.source
-        position = source.end(self.node.iter)
-        while source.text[position] != ":":
-            if source.text[position] == "#":
-                position = source.line_end(position)
-            position += 1
-        return source.position(position)[0]
+        return colon_line(self.context.source, self.node)
 
     @cached_property
     def header(self) -> str:
@@ -77,16 +77,6 @@ class LoopText:
     @cached_property
     def body(self) -> Code:
         return suite(self.context.source, self.node.body, self.header_line)
-
-    @property
-    def region(self) -> tuple[int, int]:
-        """The offsets from the `for` to the end of its body."""
-        source = self.context.source
-        start, last = source.start(self.node), self.node.body[-1]
-        if source.position(source.start(self.node.body[0]))[0] == self.header_line:
-            return start, source.line_end(source.end(last))
-        indentation = source.indentation(source.start(self.node.body[0]))
-        return start, suite_end(source, last, indentation)
 
     @cached_property
     def index(self) -> str | None:
@@ -115,13 +105,11 @@ class LoopText:
           text: statements at indentation zero.
           start: the offset of the `for` in the text.
         """
-        source = self.context.source
-        begin, end = self.region
-        newline = source.newline_near(begin)
+        line, end = region(self.site)
+        newline = self.context.source.newline_near(line)
         whole = indent(text, self.indentation).replace("\n", newline)
         lines = text[:start].count("\n")
         shift = len(self.indentation) * (lines + 1) + lines * (len(newline) - 1)
-        line = source.line_start(begin)
         blank = sum(not s.strip() for s in text[:start].split("\n")[:-1])
         shift -= blank * len(self.indentation)
         return Reshaped(Edit(line, end, whole), line + start + shift)

@@ -7,7 +7,7 @@ import ast
 from forscan.model import Carry, Element, Loop, Output, Spelling
 from forscan.syntax.code import expression, indent
 from forscan.syntax.names import Fresh, reads
-from forscan.syntax.source import Edit, Text, apply_edits
+from forscan.syntax.rename import renamed
 from forscan.writers.common import may_forget
 
 
@@ -133,7 +133,7 @@ def _stacks(
         stack = _stack(output, name, loop, spelling)
         assert output.result is not None
         if output.inline and after and _names(after[0]).count(output.result) == 1:
-            after[0] = _substituted(after[0], output.result, stack)
+            after[0] = renamed(after[0], {output.result: stack})
         else:
             lines.append(f"{output.result} = {stack}")
     return lines, after
@@ -145,19 +145,6 @@ def _stack(output: Output, name: str, loop: Loop, spelling: Spelling) -> str:
         return f"{spelling.jnp}.stack({ys})"
     jax, jnp = spelling.jax, spelling.jnp
     return f"{jax}.tree.map(lambda *leaves: {jnp}.stack(leaves), *{ys})"
-
-
-def _substituted(statement: str, name: str, value: str) -> str:
-    """The statement with an expression in place of a name."""
-    text = Text(statement)
-    return apply_edits(
-        statement,
-        [
-            Edit(text.start(node), text.end(node), value)
-            for node in ast.walk(ast.parse(statement))
-            if isinstance(node, ast.Name) and node.id == name
-        ],
-    )
 
 
 def _results(carries: tuple[Carry, ...]) -> list[str]:

@@ -58,19 +58,3 @@ def wide_pullback(program: Program, data: list[Any], *, eager: bool) -> list[Any
             return [np.asarray(leaf) for leaf in found.leaves]
     except Exception:
         return None
-
-
-def wide_outputs(program: Program, data: list[Any], *, eager: bool) -> list[Any] | None:
-    """The outputs in double precision, None where they cannot be had."""
-    try:
-        with jax.enable_x64(True):
-            wide = [widened(leaf) for leaf in data]
-            if eager:
-                with jax.disable_jit():
-                    leaves = program.run_eagerly(wide).leaves
-            else:
-                shell = jax.jit(program.outputs)(*wide)
-                leaves = program._whole(shell).leaves
-            return [np.asarray(leaf) for leaf in leaves]
-    except Exception:
-        return None

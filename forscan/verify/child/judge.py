@@ -11,7 +11,7 @@ from typing import Any
 from .call import Call, is_float, perturbed
 from .compare import Difference, compare
 from .errors import line, needs_values
-from .gradient import NoGradient, pullback, wide_outputs, wide_pullback
+from .gradient import NoGradient, pullback, wide_pullback
 from .program import Program, same_program
 from .timing import costs
 
@@ -130,7 +130,7 @@ class Judge:
         @lru_cache(None)
         def yardstick() -> list[Any] | None:
             self.stage("computing a yardstick in double precision")
-            return wide_outputs(self.old, data, eager=self.slow)
+            return self.old.run_wide(data, eager=self.slow)
 
         self.stage("running both versions")
         return compare(self.old.run(data), self.new.run(data), yardstick)

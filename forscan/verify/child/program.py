@@ -15,7 +15,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from .call import Call
+from .call import Call, widened
 from .same import opened
 
 
@@ -107,6 +107,20 @@ class Program:
     def run_eagerly(self, data: list[Any]) -> Result:
         """Operation by operation, without compiling the whole."""
         return self._whole(self.outputs(*data))
+
+    def run_wide(self, data: list[Any], *, eager: bool) -> list[Any] | None:
+        """The outputs in double precision, None where they cannot be had."""
+        try:
+            with jax.enable_x64(True):
+                wide = [widened(leaf) for leaf in data]
+                if eager:
+                    with jax.disable_jit():
+                        result = self.run_eagerly(wide)
+                else:
+                    result = self._whole(jax.jit(self.outputs)(*wide))
+                return [np.asarray(leaf) for leaf in result.leaves]
+        except Exception:
+            return None
 
     def seconds(self) -> float:
         """One run of the compiled program."""

@@ -10,7 +10,7 @@ from forscan.syntax.source import Edit, Text, apply_edits
 
 
 def renamed(text: str, names: dict[str, str]) -> str:
-    """The text with other names for variables of its own scope.
+    """The text with other names, or expressions, for variables of its own scope.
 
     Nested functions and comprehensions see the new names where they see the old ones.
     """
