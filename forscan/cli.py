@@ -113,11 +113,17 @@ def _unroll(ctx: click.Context, parameter: click.Parameter, value: str | None) -
 
 
 _TO = click.Choice(["scan", "fori", "for"])
+_TARGET = click.option(
+    "--to", type=_TO, default=None, help="The form to convert to (default: scan)."
+)
+_UNROLL = click.option(
+    "--unroll", callback=_unroll, metavar="N|true", help="The unroll hint to write."
+)
 
 
 @main.command()
-@click.option("--to", type=_TO, default=None, help="The form to convert to (default: scan).")
-@click.option("--unroll", callback=_unroll, metavar="N|true", help="The unroll hint to write.")
+@_TARGET
+@_UNROLL
 @click.option("--body", type=click.Choice(["def", "lambda"]), help="Write the body function so.")
 @click.option(
     "--params",
@@ -163,8 +169,8 @@ def check(ctx: click.Context, /, **options: Any) -> None:
 
 
 @main.command()
-@click.option("--to", type=_TO, default=None, help="The form to convert to (default: scan).")
-@click.option("--unroll", callback=_unroll, metavar="N|true", help="The unroll hint to write.")
+@_TARGET
+@_UNROLL
 @click.option(
     "--call",
     "calls",

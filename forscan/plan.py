@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from forscan.analyse.interest import is_python_work
@@ -129,22 +129,23 @@ def _reshaped(site: Site, config: Config, reasons: list[Refusal], depth: int) ->
     """The plan for the loop written as another `for`, where that removes the reasons."""
     if not isinstance(site.node, ast.For):
         return None
-    for strategy in STRATEGIES:
-        plan = _plan_of(site, config, strategy(LoopText(site), reasons), depth)
-        if plan is not None:
-            return plan
-    return None
+    candidates = (strategy(LoopText(site), reasons) for strategy in STRATEGIES)
+    return _first_plan(site, config, candidates, depth)
 
 
 def _improved(site: Site, config: Config, depth: int) -> Plan | None:
     """The plan for the loop as an expert would have written it first."""
     if not isinstance(site.node, ast.For) or config.to != "scan":
         return None
-    for improvement in IMPROVEMENTS:
-        plan = _plan_of(site, config, improvement(LoopText(site)), depth)
-        if plan is not None:
-            return plan
-    return None
+    candidates = (improvement(LoopText(site)) for improvement in IMPROVEMENTS)
+    return _first_plan(site, config, candidates, depth)
+
+
+def _first_plan(
+    site: Site, config: Config, candidates: Iterable[Reshaped | None], depth: int
+) -> Plan | None:
+    plans = (_plan_of(site, config, candidate, depth) for candidate in candidates)
+    return next((plan for plan in plans if plan is not None), None)
 
 
 def _plan_of(site: Site, config: Config, reshaped: Reshaped | None, depth: int) -> Plan | None:

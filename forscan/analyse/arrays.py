@@ -10,7 +10,7 @@ import ast
 from enum import Enum
 
 from forscan.find.context import FunctionContext
-from forscan.syntax.names import walk_all
+from forscan.syntax.names import is_place, walk_all
 
 _ARRAY_ATTRIBUTES = {
     "shape",
@@ -183,10 +183,8 @@ def _of_call(node: ast.Call, context: FunctionContext, depth: int) -> Evidence:
             return Evidence.OTHER
         if node.func.attr in _ARRAY_METHODS:
             return Evidence.ARRAY
-        if isinstance(node.func.value, ast.Subscript):
-            inner = node.func.value.value  # out.at[i].set(…)
-            if isinstance(inner, ast.Attribute) and inner.attr == "at":
-                return Evidence.ARRAY
+        if is_place(node.func.value):  # out.at[i].set(…)
+            return Evidence.ARRAY
     return Evidence.UNKNOWN
 
 

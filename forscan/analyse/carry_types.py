@@ -14,7 +14,7 @@ from forscan.analyse.arrays import assigned_values
 from forscan.analyse.effects import refuse
 from forscan.find.context import FunctionContext
 from forscan.model import Refusal
-from forscan.syntax.names import reads, walk_all
+from forscan.syntax.names import names_in, reads, walk_all
 
 _GROWING = {
     "concatenate",
@@ -407,13 +407,9 @@ def _paired(target: ast.expr, value: ast.expr, name: str) -> list[ast.expr]:
                 for t, v in zip(target.elts, value.elts, strict=True)
                 for found in _paired(t, v, name)
             ]
-        if name in _bound_names(target):
+        if name in names_in(target):
             return [value]
     return []
-
-
-def _bound_names(target: ast.expr) -> set[str]:
-    return {n.id for n in ast.walk(target) if isinstance(n, ast.Name)}
 
 
 def _is_window(call: ast.Call, name: str) -> bool:

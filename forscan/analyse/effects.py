@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from forscan.analyse.lists import appended
 from forscan.find.context import FunctionContext
 from forscan.model import Refusal
-from forscan.syntax.names import binds, parameters, walk_all, walk_scope
+from forscan.syntax.names import binds, is_place, names_in, parameters, walk_all, walk_scope
 
 _MUTATING = {
     "append",
@@ -265,7 +265,7 @@ class Effects:
                         statement.value,
                         ast.Dict | ast.List | ast.DictComp | ast.ListComp | ast.Call,
                     )
-                    and not _mentions(statement.value, node.id)
+                    and node.id not in names_in(statement.value)
                 )
         return False
 
@@ -309,9 +309,8 @@ class Effects:
         base = function.value
         if isinstance(base, ast.Name) and base.id in self.lists:
             return
-        if isinstance(base, ast.Subscript) and isinstance(base.value, ast.Attribute):
-            if base.value.attr == "at":
-                return
+        if is_place(base):
+            return
         if self._fresh(base):
             return
         if self.context.resolve(function) and (self.context.resolve(function) or "").startswith(
@@ -367,10 +366,6 @@ class Effects:
                         "Give the value back from the function instead.",
                     )
                     return
-
-
-def _mentions(node: ast.AST, name: str) -> bool:
-    return any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(node))
 
 
 def _effect_of(

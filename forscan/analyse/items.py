@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 
 from forscan.find.context import FunctionContext
-from forscan.syntax.names import parameters, target_names, walk_all
+from forscan.syntax.names import is_place, parameters, target_names, walk_all
 
 _LOUD = ("jax.numpy.", "jax.nn.", "jax.lax.", "jax.random.", "jax.scipy.")
 _OF_SEQUENCES = {"stack", "array", "asarray", "concatenate", "hstack", "vstack"}
@@ -137,7 +137,7 @@ def _argument(
     if isinstance(function, ast.Attribute):
         if function.attr == "append":
             return None
-        if _is_at(function.value):  # buffer.at[i].set(item)
+        if is_place(function.value):  # buffer.at[i].set(item)
             return True
     callee = next(iter(context.module.traced.candidates(function)), None)
     if callee is None:
@@ -156,14 +156,6 @@ def _argument(
     if not isinstance(callee, ast.Lambda):
         place = FunctionContext(context.module, callee)
     return _judge(names[position + offset], body, place, depth - 1, unpacked)
-
-
-def _is_at(node: ast.expr) -> bool:
-    return (
-        isinstance(node, ast.Subscript)
-        and isinstance(node.value, ast.Attribute)
-        and node.value.attr == "at"
-    )
 
 
 def is_array_expression(

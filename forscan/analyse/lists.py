@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from forscan.find.context import FunctionContext
 from forscan.model import Refusal
-from forscan.syntax.names import walk_all
+from forscan.syntax.names import names_in, walk_all
 
 
 @dataclass(frozen=True)
@@ -98,13 +98,13 @@ def _filled(
     between = block[start + 1 : block.index(loop)]
     value = given_value(definition, name)
     empty = isinstance(value, ast.List) and not value.elts
-    touched = any(_mentions(s, name) for s in between)
+    touched = any(name in names_in(s) for s in between)
     inside = set(ast.walk(loop)) | set(ast.walk(definition))
     grown = [s for s in between if _grows(s, name)]
     plain = len(definition.targets) == 1
     looking = [s for s in between if _looks_at_items(s, name)]
     items = isinstance(value, ast.List) and bool(value.elts)
-    own = all(s in grown or s in looking for s in between if _mentions(s, name))
+    own = all(s in grown or s in looking for s in between if name in names_in(s))
     seeded = plain and own and (bool(grown) or items)
     if seeded:
         inside.update(walk_all([*grown, *looking]))
@@ -159,7 +159,7 @@ def _is_nested(loop: ast.For, context: FunctionContext) -> bool:
 def _grows(statement: ast.stmt, name: str) -> bool:
     """Whether a statement appends to the list, and does nothing else with it."""
     found = appended(statement)
-    return found is not None and found[0] == name and not _mentions(found[1], name)
+    return found is not None and found[0] == name and name not in names_in(found[1])
 
 
 def _looks_at_items(statement: ast.stmt, name: str) -> bool:
@@ -224,10 +224,6 @@ def _is_list(value: ast.expr) -> bool:
         case ast.BinOp(left=ast.List(), op=ast.Mult()):
             return True
     return False
-
-
-def _mentions(node: ast.AST, name: str) -> bool:
-    return any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(node))
 
 
 def _other_mentions(name: str, loop: ast.For, growth: list[ast.stmt]) -> list[ast.Name]:

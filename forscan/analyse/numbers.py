@@ -12,6 +12,7 @@ import math
 
 from forscan.analyse.trip_count import definition, literal_int
 from forscan.find.context import FunctionContext
+from forscan.syntax.names import names_in
 
 LARGEST_INDEX = 10_000  # nobody waits for a compiler to take more copies of a body
 _INT32 = 2**31 - 1
@@ -85,7 +86,7 @@ class Numbers:
     def wraps(self, node: ast.BinOp) -> str:
         """Why int32 arithmetic may differ from Python's here: a few words, or nothing."""
         if isinstance(node.op, ast.Pow):
-            square = literal_int(node.right) == 2 and self.index not in _names(node.right)
+            square = literal_int(node.right) == 2 and self.index not in names_in(node.right)
             if not square or self.magnitude(node) > _INT32:
                 return "a power"
         elif isinstance(node.op, ast.LShift | ast.RShift):
@@ -152,7 +153,3 @@ class Numbers:
             case ast.Attribute():
                 return True
         return False
-
-
-def _names(node: ast.AST) -> set[str]:
-    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}

@@ -16,7 +16,7 @@ from forscan.analyse.numbers import LARGEST_INDEX, Numbers
 from forscan.analyse.traced_bounds import traced_parameters
 from forscan.find.context import FunctionContext
 from forscan.find.traced import Function
-from forscan.syntax.names import parameters, target_names, walk_all
+from forscan.syntax.names import is_place, names_in, parameters, target_names, walk_all
 
 
 class Kind(IntEnum):
@@ -443,8 +443,7 @@ class Uses:
     def _subscript(
         self, node: ast.Name, parent: ast.Subscript, value: ast.expr, hazard: str
     ) -> Use:
-        base = parent.value
-        if isinstance(base, ast.Attribute) and base.attr == "at":
+        if is_place(parent):
             return Use(node, _worst(Kind.PURE, hazard), hazard or "an index", value=value)
         if not isinstance(parent.ctx, ast.Load):
             return Use(node, Kind.CONCRETE, "the index of an assignment")
@@ -552,10 +551,8 @@ class Uses:
             return None
         if method in _SHAPE_LATER | {"reshape", "transpose"}:
             return Use(node, Kind.CONCRETE, f"an argument of .{method}")
-        inner = call.func.value
-        if isinstance(inner, ast.Subscript) and isinstance(inner.value, ast.Attribute):
-            if inner.value.attr == "at":
-                return None
+        if is_place(call.func.value):
+            return None
         if not integer:
             return None
         return self._callee(node, call, None, None, "")
@@ -621,10 +618,6 @@ def _is_compound(test: ast.expr) -> bool:
         for n in ast.walk(test)
     )
     return chained or not plain
-
-
-def names_in(node: ast.AST) -> set[str]:
-    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
 
 
 def _as_list(body: object) -> list[object]:

@@ -10,7 +10,7 @@ from forscan.analyse.lists import FilledList
 from forscan.model import Output, Refusal, Refused
 from forscan.passes.draft import Draft
 from forscan.syntax.code import one_line, removal
-from forscan.syntax.names import binds, singular
+from forscan.syntax.names import binds, names_in, singular
 from forscan.syntax.source import Edit
 
 _STACKS = {"jax.numpy.stack", "jax.numpy.array", "jax.numpy.asarray"}
@@ -110,7 +110,7 @@ def _bind_value(draft: Draft, filled: FilledList, result: str, tree: bool) -> Dr
     text = one_line(body, value)
     later = body.statements[position + 1 :]
     changed = set(binds(later))
-    names = {n.id for n in ast.walk(value) if isinstance(n, ast.Name)}
+    names = names_in(value)
     if isinstance(value, ast.Name) and value.id not in changed:
         edits = [removal(body, statement)]
     elif _has_walrus(value) and isinstance(value, ast.NamedExpr) and not names & changed:

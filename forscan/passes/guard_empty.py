@@ -11,7 +11,7 @@ from forscan.analyse.carry_types import CarryTypes
 from forscan.analyse.trip_count import leading
 from forscan.passes.draft import Draft
 from forscan.passes.index_to_carry import trip_count
-from forscan.syntax.names import reads, walk_all
+from forscan.syntax.names import is_place, reads, walk_all
 
 
 def guard_empty(draft: Draft) -> Draft:
@@ -34,7 +34,8 @@ def _is_risky(draft: Draft) -> bool:
         if not isinstance(node, ast.Subscript):
             continue
         base = node.value
-        if isinstance(base, ast.Attribute) and base.attr == "at":
+        if is_place(node):
+            assert isinstance(base, ast.Attribute)
             base = base.value
         items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         for axis, item in enumerate(items):

@@ -15,7 +15,7 @@ from forscan.analyse.uses import Use
 from forscan.model import Refusal, Refused
 from forscan.passes.draft import Draft
 from forscan.syntax.code import one_line
-from forscan.syntax.names import walk_all
+from forscan.syntax.names import names_in, walk_all
 from forscan.syntax.source import Edit
 
 
@@ -70,7 +70,7 @@ def _wrap(draft: Draft, wanted: dict[str, str], index: str) -> Draft:
     edits: list[Edit] = []
     for node in walk_all(body.statements):
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
-            names = {n.id for n in ast.walk(node.slice) if isinstance(n, ast.Name)}
+            names = names_in(node.slice)
             text = wanted.get(ast.dump(node.value))
             if text and index in names:
                 edits.append(body.replace(node.value, text))

@@ -11,6 +11,7 @@ import ast
 from forscan.analyse.lists import FilledList, appended, find_lists, given_value
 from forscan.analyse.trip_count import extent, literal_int
 from forscan.model import Refusal
+from forscan.reshape.shift import edited_part, shifted
 from forscan.reshape.site import LoopText, Reshaped
 from forscan.syntax.code import Code, indent, one_line
 from forscan.syntax.names import singular, walk_all
@@ -116,15 +117,11 @@ def _named(loop: LoopText, filled: FilledList, body: Code, names: list[str]) -> 
     statement = next(s for s in body.statements if (appended(s) or ("",))[0] == filled.name)
     found = appended(statement)
     assert found is not None
-    start, end = body.start(found[1]), body.end(found[1])
-    value = [e for e in edits if start <= e.start and e.end <= end]
-    edits = [e for e in edits if e not in value]
-    text = Code(one_line(body, found[1])) if not value else None
-    moved = [Edit(e.start - start, e.end - start, e.new) for e in value]
-    new = Code(body.text[start:end]).edited(moved).text if text is None else text.text
-    new = f"({new})" if "\n" in new and not new.startswith("(") else new
-    shifted = ", ".join(names[1:] + names[:1]) if len(names) > 1 else names[0]
-    values = ", ".join([*names[:-1], new]) if len(names) > 1 else new
-    lines = f"{shifted} = {values}\n{filled.name}.append({names[0]})"
+    edited, edits = edited_part(body, found[1], edits)
+    if edited is None:
+        new = one_line(body, found[1])
+    else:
+        new = f"({edited})" if "\n" in edited and not edited.startswith("(") else edited
+    lines = f"{shifted(names, new)}\n{filled.name}.append({names[0]})"
     edits.append(Edit(body.start(statement), body.end(statement), lines))
     return body.edited(edits)

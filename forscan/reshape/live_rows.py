@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from forscan.analyse.buffers import written
 from forscan.analyse.linear import difference, linear
 from forscan.analyse.trip_count import add, extent, leading, literal_int
+from forscan.reshape.shift import edited_part, shifted
 from forscan.reshape.site import LoopText, Reshaped
 from forscan.syntax.code import Code, expression, indent, one_line
 from forscan.syntax.names import singular, walk_all
@@ -153,22 +154,17 @@ def _row_names(loop: LoopText, buffer: _Buffer) -> list[str]:
 def _rewritten(loop: LoopText, body: Code, buffer: _Buffer, rows: list[str], items: str) -> Code:
     """The body with names for the rows, and an append in place of the write."""
     edits = [body.replace(node, rows[back - 1]) for node, back in buffer.reads]
-    start, end = body.start(buffer.value), body.end(buffer.value)
-    inside = [e for e in edits if start <= e.start and e.end <= end]
-    moved = [Edit(e.start - start, e.end - start, e.new) for e in inside]
-    value = Code(body.text[start:end]).edited(moved).text
+    value, edits = edited_part(body, buffer.value, edits)
+    value = value or body.segment(buffer.value)
     jnp = loop.context.module.spelling(loop.node.body[0]).jnp
     # A write into a buffer casts and broadcasts to its row.
     new = f"{jnp}.broadcast_to({value}, {rows[0]}.shape).astype({rows[0]}.dtype)"
-    if len(rows) > 1:
-        targets = ", ".join([*rows[1:], rows[0]])
-        new = f"{targets} = {', '.join([*rows[:-1], new])}"
-    else:
-        new = f"{rows[0]} = {new}"
     write = Edit(
-        body.start(buffer.write), body.end(buffer.write), f"{new}\n{items}.append({rows[0]})"
+        body.start(buffer.write),
+        body.end(buffer.write),
+        f"{shifted(rows, new)}\n{items}.append({rows[0]})",
     )
-    return body.edited([*(e for e in edits if e not in inside), write])
+    return body.edited([*edits, write])
 
 
 def _filled(loop: LoopText, buffer: _Buffer, space: _Range, items: str) -> str:

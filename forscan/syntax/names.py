@@ -233,6 +233,20 @@ def target_names(target: ast.expr) -> list[str]:
     ]
 
 
+def names_in(node: ast.AST) -> set[str]:
+    """All names that occur, read or bound."""
+    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+
+
+def is_place(node: ast.AST) -> bool:
+    """Whether a node is `array.at[…]`, the place of a write."""
+    return (
+        isinstance(node, ast.Subscript)
+        and isinstance(node.value, ast.Attribute)
+        and node.value.attr == "at"
+    )
+
+
 def dotted(node: ast.expr) -> str | None:
     """`a.b.c` of a chain of attributes on a name, else None."""
     parts: list[str] = []
