@@ -19,6 +19,7 @@ import pytest
 
 from forscan.diagnostics.codes import REGISTRY, Entry
 from tests.conftest import ROOT
+from tests.samples import DECAY
 
 PACKAGE = ROOT / "forscan"
 
@@ -173,17 +174,6 @@ def table(names):
     return {name: len(name) for name in names}
 """
 
-LOOP = """\
-import jax
-
-
-@jax.jit
-def decay(x, ws):
-    for i in range(4):
-        x = 0.5 * x + ws[i]
-    return x
-"""
-
 
 def command(*arguments: str) -> str:
     return f"from forscan.cli import main; main({list(arguments)}, standalone_mode=False)"
@@ -202,13 +192,13 @@ def command(*arguments: str) -> str:
 )
 def test_loads_nothing_heavy(code: str, tmp_path: Path) -> None:
     (tmp_path / "quiet.py").write_text(QUIET)
-    (tmp_path / "loop.py").write_text(LOOP)
+    (tmp_path / "loop.py").write_text(DECAY)
     assert loaded(code, tmp_path) == set()
 
 
 def test_black_is_loaded_for_a_line_that_is_too_long(tmp_path: Path) -> None:
     """The counterpart: the tests above would see it."""
-    (tmp_path / "loop.py").write_text(LOOP)
+    (tmp_path / "loop.py").write_text(DECAY)
     (tmp_path / "pyproject.toml").write_text("[tool.forscan]\nline-length = 30\n")
     assert loaded(command("convert", "loop.py"), tmp_path) == {"black"}
 

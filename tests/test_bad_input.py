@@ -22,33 +22,11 @@ from forscan import api
 from forscan.api import convert_bytes
 from forscan.config import Config
 from forscan.find.sites import Site
+from tests import samples
 from tests.conftest import FIXTURES, ROOT, Run
 
-DECAY = b"""\
-import jax
-
-
-@jax.jit
-def decay(x, ws):
-    for i in range(4):
-        x = 0.5 * x + ws[i]
-    return x
-"""
-
-DECAY_SCAN = b"""\
-import jax
-
-
-@jax.jit
-def decay(x, ws):
-    def step(x, ws_i):
-        x = 0.5 * x + ws_i
-        return x, None
-
-    x, _ = jax.lax.scan(step, x, ws[:4], length=4)
-    return x
-"""
-
+DECAY = samples.DECAY.encode()
+DECAY_SCAN = samples.DECAY_SCAN.encode()
 BOM = b"\xef\xbb\xbf"
 
 

@@ -1,0 +1,27 @@
+"""Modules that several tests convert."""
+
+# One loop that can be converted; line 6.
+DECAY = """\
+import jax
+
+
+@jax.jit
+def decay(x, ws):
+    for i in range(4):
+        x = 0.5 * x + ws[i]
+    return x
+"""
+
+DECAY_SCAN = """\
+import jax
+
+
+@jax.jit
+def decay(x, ws):
+    def step(x, ws_i):
+        x = 0.5 * x + ws_i
+        return x, None
+
+    x, _ = jax.lax.scan(step, x, ws[:4], length=4)
+    return x
+"""
