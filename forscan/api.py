@@ -16,6 +16,7 @@ from pathlib import Path
 
 from forscan.chosen import LOOPS, Place, choose
 from forscan.config import Config
+from forscan.facts import NO_FACTS, Facts
 from forscan.find.context import ModuleContext, parse_module
 from forscan.find.sites import Site, find_sites
 from forscan.model import Refusal, Refused
@@ -38,7 +39,13 @@ _NOT_TRACED = Refusal(
 )
 
 
-def convert_bytes(content: bytes, path: Path, config: Config, *selections: Selection) -> FileResult:
+def convert_bytes(
+    content: bytes,
+    path: Path,
+    config: Config,
+    *selections: Selection,
+    facts: Facts = NO_FACTS,
+) -> FileResult:
     """Converts the loops of one file; never raises on what is in it.
 
     Args:
@@ -46,6 +53,7 @@ def convert_bytes(content: bytes, path: Path, config: Config, *selections: Selec
       path: its name, for the outcomes.
       config: what to convert to, and how.
       selections: which loops: all that any of them means; all of the file without any.
+      facts: what calls have shown; the result is to be verified with the same calls.
 
     Returns:
       The new bytes and an outcome for each loop. With `check` in mind: the outcome of
@@ -60,7 +68,7 @@ def convert_bytes(content: bytes, path: Path, config: Config, *selections: Selec
         try:
             source = Source.decode(content)
             _compile(source)
-            return _Conversion(source, path, config).run(content, wanted)
+            return _Conversion(source, path, config, facts).run(content, wanted)
         except SourceError as e:
             error = Refusal("FSC901", e.message, "Correct the file.", e.line, e.column)
         except (RecursionError, MemoryError):
@@ -123,11 +131,12 @@ class _Pending:
 
 
 class _Conversion:
-    def __init__(self, source: Source, path: Path, config: Config) -> None:
+    def __init__(self, source: Source, path: Path, config: Config, facts: Facts) -> None:
         self.original = source
         self.source = source
         self.path = path
         self.config = config
+        self.facts = facts
         self.parsed: ModuleContext | None = None
         self.pending: list[_Pending] = []
         self.done: list[Outcome] = []
@@ -173,7 +182,9 @@ class _Conversion:
     def _module(self) -> ModuleContext:
         """The module as it is now, parsed once for each text."""
         if self.parsed is None:
-            self.parsed = parse_module(self.source, self.config.traced, self.config.everything)
+            self.parsed = parse_module(
+                self.source, self.config.traced, self.config.everything, self.facts
+            )
         return self.parsed
 
     def _outcome(self, site: Place, named: bool) -> Outcome:

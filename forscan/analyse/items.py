@@ -162,6 +162,9 @@ def is_array_expression(
     node: ast.expr, body: list[ast.stmt], context: FunctionContext, depth: int = 4
 ) -> bool:
     """Whether a value computed in a loop body is one array (or a number), for sure."""
+    seen = context.seen(node)
+    if seen is not None:
+        return seen.is_array
     match node:
         case ast.NamedExpr(value=value):
             return is_array_expression(value, body, context, depth)
