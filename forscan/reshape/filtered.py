@@ -42,9 +42,7 @@ def filter_range(loop: LoopText, reasons: list[Refusal]) -> Reshaped | None:
     kept = _kept(loop, whole, test, wanted)
     if kept is None:
         return None
-    return loop.replaced(
-        f"for {loop.index} in {kept}:\n{indent(body.text, loop.context.unit)}", 0
-    )
+    return loop.replaced(f"for {loop.index} in {kept}:\n{indent(body.text, loop.context.unit)}", 0)
 
 
 def _range(loop: LoopText) -> _Range | None:
