@@ -1,0 +1,403 @@
+"""Walks through a program and numbers what it computes; loops are gone round for round."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from . import places
+from .fold import fold, iota
+from .freeze import Freezer
+from .graph import Graph, Unproved, Value
+from .moves import IDENTITIES, MOVES
+from .ops import COMMUTATIVE, ELEMENTWISE, FLIPPED, HOST, INTEGER_COMMUTATIVE
+
+# Calls whose body stands for them, and where the body is.
+_CALLS = {
+    "jit": "jaxpr",
+    "pjit": "jaxpr",
+    "closed_call": "call_jaxpr",
+    "core_call": "call_jaxpr",
+    "checkpoint": "jaxpr",
+    "remat": "jaxpr",
+    "remat2": "jaxpr",
+    "custom_jvp_call": "call_jaxpr",
+    "custom_vjp_call": "call_jaxpr",
+    "custom_vjp_call_jaxpr": "fun_jaxpr",
+}
+
+
+class Walk:
+    """One graph, and the programs that are numbered in it.
+
+    Args:
+      graph: gives out the numbers.
+      fine: arrays up to this size are computed with element by element, so that work on
+        a table is the same as work on its rows; larger ones as a whole.
+    """
+
+    def __init__(self, graph: Graph, fine: int) -> None:
+        self.graph = graph
+        self.fine = fine
+        self._depth = 0
+        self._consts: dict[int, tuple[Any, Value]] = {}
+        self._ops: dict[int, tuple[Any, int]] = {}
+        self._hows: dict[int, tuple[Any, int]] = {}
+        self._freezer = Freezer(self.meaning)
+
+    def program(self, closed: Any) -> list[Value]:
+        """The outputs of a program, its inputs being any arrays of their types."""
+        if closed.effects:
+            raise Unproved("the programs have effects")
+        return self._closed(closed, self._unknown("input", closed.jaxpr.invars))
+
+    def meaning(self, closed: Any) -> Hashable:
+        """A function that is handed to an operation, by what it computes.
+
+        Its arguments are numbered by how deep it stands, so an inner function's are not
+        taken for those of an outer one.
+        """
+        jaxpr = getattr(closed, "jaxpr", closed)
+        self._depth += 1
+        try:
+            args = self._unknown(f"argument {self._depth}", jaxpr.invars)
+            if jaxpr is closed:
+                consts = self._unknown(f"constant {self._depth}", jaxpr.constvars)
+                outs = self.run(jaxpr, consts, args)
+            else:
+                outs = self._closed(closed, args)
+        finally:
+            self._depth -= 1
+        types = tuple(str(v.aval) for v in (*jaxpr.invars, *jaxpr.outvars))
+        return ("function", types, tuple(map(self.graph.content, outs)))
+
+    def _unknown(self, kind: str, variables: Sequence[Any]) -> list[Value]:
+        return [
+            self.graph.node((kind, k, str(v.aval.dtype), v.aval.shape), v.aval.shape)
+            for k, v in enumerate(variables)
+        ]
+
+    def _closed(self, closed: Any, args: list[Value]) -> list[Value]:
+        if not hasattr(closed, "jaxpr"):
+            return self.run(closed, [], args)
+        return self.run(closed.jaxpr, [self._const(c) for c in closed.consts], args)
+
+    def _const(self, array: Any) -> Value:
+        found = self._consts.get(id(array))
+        if found is None:
+            if jnp.issubdtype(jnp.result_type(array), jax.dtypes.extended):
+                data = np.asarray(jax.random.key_data(array)).tobytes()
+                key = ("key", str(array.dtype), array.shape, data)
+                value = self.graph.node(key, array.shape)
+            else:
+                value = self.graph.constant(np.asarray(array))
+            found = self._consts[id(array)] = (array, value)  # held: its id stays its own
+        return found[1]
+
+    def run(self, jaxpr: Any, consts: list[Value], args: list[Value]) -> list[Value]:
+        env: dict[Any, Value] = dict(zip(jaxpr.constvars, consts, strict=True))
+        env.update(zip(jaxpr.invars, args, strict=True))
+
+        def read(atom: Any) -> Value:
+            if hasattr(atom, "val"):
+                return self._literal(atom)
+            return env[atom]
+
+        for equation in jaxpr.eqns:
+            outs = self._equation(equation, [read(a) for a in equation.invars])
+            env.update(zip(equation.outvars, outs, strict=True))
+        return [read(a) for a in jaxpr.outvars]
+
+    def _literal(self, atom: Any) -> Value:
+        if hasattr(atom.val, "shape") and atom.val.shape:
+            return self._const(atom.val)
+        return self.graph.constant(np.asarray(atom.val, atom.aval.dtype))
+
+    def _equation(self, equation: Any, ins: list[Value]) -> list[Value]:
+        name, params = equation.primitive.name, equation.params
+        self.graph.spend(operations=1)
+        if name in _CALLS:
+            return self._closed(params[_CALLS[name]], ins)
+        if equation.effects or any(word in name for word in HOST):
+            raise Unproved(f"{name} has effects, or asks the host")
+        rule = _RULES.get(name)
+        if rule is not None:
+            found = rule(self, equation, ins)
+            if found is not None:
+                return found
+        if name in ELEMENTWISE and _in_place(equation):
+            return [self._elementwise(equation, name, ins)]
+        return self._opaque(equation, ins)
+
+    def _opaque(self, equation: Any, ins: list[Value], *more: Hashable) -> list[Value]:
+        """An operation that is the same only where all of it is."""
+        contents = tuple((v.shape, self.graph.content(v)) for v in ins)
+        key = (self._op(equation), contents, *more)
+        return [
+            self.graph.node((key, k), v.aval.shape) for k, v in enumerate(equation.outvars)
+        ]
+
+    def _op(self, equation: Any) -> int:
+        """The operation without its operands."""
+        found = self._ops.get(id(equation))
+        if found is None:
+            outs = tuple((v.aval.shape, str(v.aval.dtype)) for v in equation.outvars)
+            key = (equation.primitive.name, self._freezer.freeze(equation.params), outs)
+            found = self._ops[id(equation)] = (equation, self.graph.intern(key))
+        return found[1]
+
+    def _elementwise(self, equation: Any, name: str, ins: list[Value]) -> Value:
+        aval = equation.outvars[0].aval
+        known = self._known(equation, ins)
+        if known is not None:
+            result = fold(name, known, equation.params, aval.dtype)
+            if result is not None:
+                return self.graph.constant(np.broadcast_to(result, aval.shape))
+        name, flip = FLIPPED.get(name, (name, False))
+        operands = ins[::-1] if flip else ins
+        swaps = name in COMMUTATIVE or (name in INTEGER_COMMUTATIVE and aval.dtype.kind in "biu")
+        how = self._how(equation, name)
+        if math.prod(aval.shape) <= self.fine:
+            return self._by_element(how, swaps, operands, aval.shape)
+        contents = [self.graph.content(v) for v in operands]
+        key = (how, aval.shape, tuple(sorted(contents) if swaps else contents))
+        return self.graph.node(key, aval.shape)
+
+    def _how(self, equation: Any, name: str) -> int:
+        """What is done with each element."""
+        found = self._hows.get(id(equation))
+        if found is None:
+            key = (name, self._freezer.freeze(_plain(equation.params)), _dtype(equation))
+            found = self._hows[id(equation)] = (equation, self.graph.intern(key))
+        return found[1]
+
+    def _by_element(
+        self, how: int, swaps: bool, operands: list[Value], shape: tuple[int, ...]
+    ) -> Value:
+        columns = [np.broadcast_to(v.ids, shape).reshape(-1).tolist() for v in operands]
+        scalar = self.graph.scalar
+        rows = zip(*columns, strict=True)
+        if swaps:
+            ids = [scalar((how, *sorted(row))) for row in rows]
+        else:
+            ids = [scalar((how, *row)) for row in rows]
+        return self.graph.value(np.array(ids, np.int64).reshape(shape))
+
+    def _known(self, equation: Any, ins: list[Value]) -> list[Any] | None:
+        found = []
+        for atom, value in zip(equation.invars, ins, strict=True):
+            array = self.graph.known(value, atom.aval.dtype)
+            if array is None:
+                return None
+            found.append(array)
+        return found
+
+    # Rules: what an operation gives, None where it stays what it is.
+
+    def _identity(self, equation: Any, ins: list[Value]) -> list[Value]:
+        return ins
+
+    def _convert(self, equation: Any, ins: list[Value]) -> list[Value] | None:
+        same = equation.invars[0].aval.dtype == equation.outvars[0].aval.dtype
+        return ins if same else None
+
+    def _iota(self, equation: Any, ins: list[Value]) -> list[Value] | None:
+        return [self.graph.constant(iota(equation.params))]
+
+    def _reduce(self, equation: Any, ins: list[Value]) -> list[Value] | None:
+        if not equation.params["axes"]:
+            return ins
+        known = self._known(equation, ins) if ins[0].size else None
+        if known is None:
+            return None
+        aval = equation.outvars[0].aval
+        result = fold(equation.primitive.name, known, equation.params, aval.dtype)
+        return None if result is None else [self.graph.constant(result)]
+
+    def _move(self, equation: Any, ins: list[Value]) -> list[Value]:
+        name, params = equation.primitive.name, equation.params
+        shape = equation.outvars[0].aval.shape
+        if name in ("reshape", "squeeze", "expand_dims") and ins[0].start is not None:
+            return [Value(self.graph, shape, ins[0].start)]
+        if name == "slice":
+            found = self._rows(ins[0], params, shape)
+            if found is not None:
+                return [found]
+        moved = MOVES[name]([v.ids for v in ins], params, shape)
+        return [self.graph.value(m) for m in (moved if isinstance(moved, list) else [moved])]
+
+    def _rows(self, value: Value, params: dict[str, Any], shape: Any) -> Value | None:
+        """Some leading rows of a run are a run: nothing has to be written out."""
+        strides = params["strides"]
+        if value.start is None or not shape or (strides and set(strides) != {1}):
+            return None
+        if shape[1:] != value.shape[1:]:
+            return None
+        return self._row(value, int(params["start_indices"][0]), shape)
+
+    def _row(self, value: Value, index: int, shape: Any) -> Value:
+        assert value.start is not None
+        step = math.prod(value.shape[1:])
+        return Value(self.graph, tuple(shape), value.start + index * step)
+
+    def element(self, value: Value, index: int) -> Value:
+        """One row of the leading axis."""
+        if value.start is not None:
+            return self._row(value, index, value.shape[1:])
+        return self.graph.value(value.ids[index])
+
+    def _starts(self, equation: Any, ins: list[Value], first: int) -> list[int] | None:
+        known = [
+            self.graph.known(v, a.aval.dtype)
+            for v, a in zip(ins[first:], equation.invars[first:], strict=True)
+        ]
+        return None if any(k is None for k in known) else [int(k) for k in known if k is not None]
+
+    def _dynamic_slice(self, equation: Any, ins: list[Value]) -> list[Value] | None:
+        starts = self._starts(equation, ins, 1)
+        if starts is None:
+            return None
+        shape, value = equation.outvars[0].aval.shape, ins[0]
+        if value.start is not None and shape[1:] == value.shape[1:]:
+            start = min(max(starts[0], 0), value.shape[0] - shape[0])
+            return [self._row(value, start, shape)]
+        return [self.graph.value(places.dynamic_slice(value.ids, starts, equation.params))]
+
+    def _dynamic_update_slice(self, equation: Any, ins: list[Value]) -> list[Value] | None:
+        starts = self._starts(equation, ins, 2)
+        if starts is None:
+            return None
+        return [self.graph.value(places.dynamic_update_slice(ins[0].ids, ins[1].ids, starts))]
+
+    def _gather(self, equation: Any, ins: list[Value]) -> list[Value] | None:
+        indices = self.graph.known(ins[1], equation.invars[1].aval.dtype)
+        if indices is None:
+            return None
+        shape = equation.outvars[0].aval.shape
+        found = places.gather(ins[0].ids, indices, equation.params, shape)
+        return None if found is None else [self.graph.value(found)]
+
+    def _scatter(self, equation: Any, ins: list[Value]) -> list[Value] | None:
+        indices = self.graph.known(ins[1], equation.invars[1].aval.dtype)
+        if indices is None:
+            return None
+        update = np.broadcast_to(ins[2].ids, equation.invars[2].aval.shape)
+        found = places.scatter(ins[0].ids, indices, update, equation.params)
+        return None if found is None else [self.graph.value(found)]
+
+    def _select(self, equation: Any, ins: list[Value]) -> list[Value] | None:
+        shape = equation.outvars[0].aval.shape
+        cases = [v if v.shape == shape else self._spread(v, shape) for v in ins[1:]]
+        if len({self.graph.content(c) for c in cases}) == 1:
+            return [cases[0]]
+        which = self.graph.known(ins[0], equation.invars[0].aval.dtype)
+        if which is None:
+            return None
+        if which.size and (which == which.flat[0]).all():
+            return [cases[int(which.flat[0])]]
+        number = np.broadcast_to(which.astype(np.int64), shape)
+        ids = np.choose(number, [c.ids for c in cases]) if shape else cases[int(which)].ids
+        return [self.graph.value(ids)]
+
+    def _spread(self, value: Value, shape: Any) -> Value:
+        return self.graph.value(np.broadcast_to(value.ids, shape))
+
+    def _cond(self, equation: Any, ins: list[Value]) -> list[Value]:
+        branches = equation.params["branches"]
+        known = self.graph.known(ins[0], equation.invars[0].aval.dtype)
+        if known is not None:
+            return self._closed(branches[min(max(int(known), 0), len(branches) - 1)], ins[1:])
+        results = [self._closed(b, ins[1:]) for b in branches]
+        which = self.graph.content(ins[0])
+        outs = []
+        for variable, cases in zip(equation.outvars, zip(*results, strict=True), strict=True):
+            contents = tuple(map(self.graph.content, cases))
+            if len(set(contents)) == 1:
+                outs.append(cases[0])
+            else:
+                shape = variable.aval.shape
+                outs.append(self.graph.node(("cond", which, contents, shape), shape))
+        return outs
+
+    def _scan(self, equation: Any, ins: list[Value]) -> list[Value]:
+        params = equation.params
+        closed, length = params["jaxpr"], int(params["length"])
+        first, last = params["num_consts"], params["num_consts"] + params["num_carry"]
+        consts, carry, xs = ins[:first], ins[first:last], ins[last:]
+        self._afford(closed, length)
+        rows: list[list[Value]] = []
+        order = range(length)
+        for index in reversed(order) if params["reverse"] else order:
+            outs = self._closed(closed, [*consts, *carry, *(self.element(x, index) for x in xs)])
+            carry = outs[: len(carry)]
+            rows.append(outs[len(carry) :])
+        if params["reverse"]:
+            rows.reverse()
+        variables = equation.outvars[len(carry) :]
+        return carry + [self._stacked([r[k] for r in rows], v) for k, v in enumerate(variables)]
+
+    def _stacked(self, rows: list[Value], variable: Any) -> Value:
+        if not rows:
+            return self.graph.value(np.zeros(variable.aval.shape, np.int64))
+        return self.graph.value(np.stack([r.ids for r in rows]))
+
+    def _while(self, equation: Any, ins: list[Value]) -> list[Value] | None:
+        params = equation.params
+        first = params["cond_nconsts"]
+        last = first + params["body_nconsts"]
+        tests, consts, state = ins[:first], ins[first:last], ins[last:]
+        start = state
+        while True:
+            test = self._closed(params["cond_jaxpr"], [*tests, *state])[0]
+            known = self.graph.known(test, np.bool_)
+            if known is None:
+                # Only a loop whose trips are never known stays what it is.
+                return None if state is start else self._opaque(equation, [*tests, *consts, *state])
+            if not known:
+                return state
+            state = self._closed(params["body_jaxpr"], [*consts, *state])
+
+    def _afford(self, closed: Any, length: int) -> None:
+        """Raises Unproved at once where the rounds would take too many operations."""
+        self.graph.affords(len(closed.jaxpr.eqns) * length)
+
+
+def _in_place(equation: Any) -> bool:
+    """Whether the operands have the shape of the result, or none."""
+    shape = equation.outvars[0].aval.shape
+    return all(a.aval.shape in ((), shape) for a in equation.invars)
+
+
+def _dtype(equation: Any) -> str:
+    return str(equation.outvars[0].aval.dtype)
+
+
+def _plain(params: dict[str, Any]) -> dict[str, Any]:
+    """What says how elements are computed, not where."""
+    return {k: v for k, v in params.items() if k not in ("weak_type", "sharding")}
+
+
+Rule = Callable[[Walk, Any, list[Value]], list[Value] | None]
+
+_RULES: dict[str, Rule] = {
+    **dict.fromkeys(IDENTITIES, Walk._identity),
+    **dict.fromkeys(MOVES, Walk._move),
+    **dict.fromkeys(
+        ("reduce_sum", "reduce_max", "reduce_min", "reduce_and", "reduce_or"), Walk._reduce
+    ),
+    "convert_element_type": Walk._convert,
+    "iota": Walk._iota,
+    "dynamic_slice": Walk._dynamic_slice,
+    "dynamic_update_slice": Walk._dynamic_update_slice,
+    "gather": Walk._gather,
+    "scatter": Walk._scatter,
+    "select_n": Walk._select,
+    "cond": Walk._cond,
+    "scan": Walk._scan,
+    "while": Walk._while,
+}
