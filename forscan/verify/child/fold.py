@@ -1,13 +1,15 @@
 """Operations on constants, done where there is only one possible result.
 
-Integers and booleans are exact: JAX wraps around as NumPy does. Floats are compared, and
-converted where nothing is lost, but never computed with: a compiler may round in another
-place, and flush what is denormal.
+Integers and booleans are exact: JAX wraps around as NumPy does. Floats are compared,
+converted and computed with only where nothing is rounded and nothing is denormal: that is
+the one result whatever a compiler does, and whether Python has computed it before.
 """
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import jax.numpy as jnp
@@ -16,6 +18,7 @@ import numpy as np
 from .graph import Array, Shape
 
 _EXACT = "biu"
+_FEW = 256  # elements that are looked at one by one
 
 
 def fold(name: str, known: list[Array], params: dict[str, Any], dtype: Any) -> Array | None:
@@ -33,7 +36,7 @@ def fold(name: str, known: list[Array], params: dict[str, Any], dtype: Any) -> A
     if name in _COMPARISONS and (exact or all(map(_plain, known))):
         return np.asarray(_COMPARISONS[name](*known))
     if not exact:
-        return None
+        return _without_rounding(name, known, dtype)
     with np.errstate(all="ignore"):
         if name in _ARITHMETIC:
             return np.asarray(_ARITHMETIC[name](*known)).astype(dtype, copy=False)
@@ -43,9 +46,10 @@ def fold(name: str, known: list[Array], params: dict[str, Any], dtype: Any) -> A
         if name in ("div", "rem") and np.all(known[1] != 0) and _no_overflow(known):
             return _divided(name, known, dtype)
         if name == "integer_pow" and params["y"] >= 0:
-            return np.power(known[0], known[0].dtype.type(params["y"])).astype(dtype, copy=False)
+            power = np.power(known[0], known[0].dtype.type(params["y"]))
+            return np.asarray(power, dtype)
         if name in _SHIFTS and _few_bits(known[0], known[1]):
-            return _SHIFTS[name](*known).astype(dtype, copy=False)
+            return np.asarray(_SHIFTS[name](*known), dtype)
     return None
 
 
@@ -80,10 +84,28 @@ def _converted(array: Array, dtype: Any) -> Array | None:
         return new if new.astype(array.dtype).tobytes() == array.tobytes() else None
 
 
+def _without_rounding(name: str, known: list[Array], dtype: Any) -> Array | None:
+    """A sum, difference or product of floats that happens to be exact."""
+    operation = _EXACTLY.get(name)
+    size = max(k.size for k in known)
+    if operation is None or size > _FEW or not all(map(_plain, known)):
+        return None
+    with np.errstate(all="ignore"):
+        result = np.asarray(_FLOATING[name](*known)).astype(dtype, copy=False)
+    if not _plain(result):
+        return None
+    columns = [np.broadcast_to(k, result.shape).astype(np.float64).flat for k in (*known, result)]
+    fine = all(
+        operation(*map(Fraction, row[:-1])) == Fraction(row[-1])
+        for row in zip(*columns, strict=True)
+    )
+    return result if fine else None
+
+
 def _no_overflow(known: list[Array]) -> bool:
     a, b = known
     if a.dtype.kind != "i":
-        return a.dtype.kind == "u"
+        return bool(a.dtype.kind == "u")
     return not bool(np.any((a == np.iinfo(a.dtype).min) & (b == -1)))
 
 
@@ -101,7 +123,8 @@ def _few_bits(a: Array, count: Array) -> bool:
 
 def _shift_right_logical(a: Array, count: Array) -> Array:
     unsigned = np.dtype(f"u{a.dtype.itemsize}")
-    return np.right_shift(a.view(unsigned), count.astype(unsigned)).view(a.dtype)
+    shifted = np.right_shift(a.astype(unsigned), count.astype(unsigned))
+    return np.asarray(shifted).astype(a.dtype)
 
 
 _COMPARISONS: dict[str, Callable[..., Any]] = {
@@ -127,6 +150,14 @@ _ARITHMETIC: dict[str, Callable[..., Any]] = {
     "xor": np.bitwise_xor,
     "not": np.invert,
     "clamp": lambda low, x, high: np.minimum(np.maximum(x, low), high),
+}
+_FLOATING = {name: _ARITHMETIC[name] for name in ("add", "sub", "mul", "neg", "abs")}
+_EXACTLY: dict[str, Callable[..., Fraction]] = {
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+    "neg": operator.neg,
+    "abs": abs,
 }
 _REDUCTIONS: dict[str, Callable[..., Any]] = {
     "reduce_sum": lambda a, axes: np.sum(a, axes, dtype=a.dtype),

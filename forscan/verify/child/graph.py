@@ -137,7 +137,7 @@ class Graph:
                 one = self._constant(array.reshape(-1)[0])
                 return Value(self, array.shape, None, np.broadcast_to(np.int64(one), array.shape))
             if bits.size <= _MANY.get(array.dtype.kind, _MANY_OTHERS):
-                distinct, first, where = np.unique(bits, return_index=True, return_inverse=True)
+                _, first, where = np.unique(bits, return_index=True, return_inverse=True)
                 flat = array.reshape(-1)
                 ids = np.array([self._constant(flat[i]) for i in first], np.int64)
                 return self.value(ids[where.reshape(-1)].reshape(array.shape))

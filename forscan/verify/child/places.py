@@ -51,7 +51,7 @@ def gather(ids: Array, indices: Array, params: Params, shape: Shape) -> Array | 
     inside = _inside(places, ids.shape)
     if not inside.all():
         return None
-    return ids[tuple(np.broadcast_to(p, shape) for p in places.values)]
+    return np.asarray(ids[tuple(np.broadcast_to(p, shape) for p in places.values)])
 
 
 def scatter(ids: Array, indices: Array, update: Array, params: Params) -> Array | None:

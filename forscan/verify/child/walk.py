@@ -138,9 +138,7 @@ class Walk:
         """An operation that is the same only where all of it is."""
         contents = tuple((v.shape, self.graph.content(v)) for v in ins)
         key = (self._op(equation), contents, *more)
-        return [
-            self.graph.node((key, k), v.aval.shape) for k, v in enumerate(equation.outvars)
-        ]
+        return [self.graph.node((key, k), v.aval.shape) for k, v in enumerate(equation.outvars)]
 
     def _op(self, equation: Any) -> int:
         """The operation without its operands."""
