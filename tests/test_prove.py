@@ -20,8 +20,8 @@ PAIRS = sorted(FIXTURES.glob("loops/*/*.to_*.py"))
 X = jnp.arange(4.0)
 TABLE = jnp.arange(12.0).reshape(4, 3)
 
-# Each of them computes in float32 what Python computes in double precision, or rounds twice.
-OTHER_ROUNDING: set[str] = set()
+# They compute in half precision what Python computes in double precision.
+OTHER_ROUNDING = {"arithmetic.to_fori", "arithmetic.to_scan"}
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda p: f"{p.parent.name}/{p.stem}")
@@ -30,7 +30,7 @@ def test_fixtures_are_proved(pair: Path) -> None:
     old, new = load(path.read_bytes(), path), load(pair.read_bytes(), path)
     name, args, kwargs = arguments(old, old.CALL)
     proof = proved(function(old, name), function(new, name), *args, **kwargs)
-    assert proof or pair.stem in OTHER_ROUNDING, proof.reason
+    assert bool(proof) is (pair.stem not in OTHER_ROUNDING), proof.reason
 
 
 def unrolled(body: Callable[[int, Any], Any], trips: int) -> Callable[[Any], Any]:
@@ -51,7 +51,7 @@ BODIES: dict[str, Callable[[Any, Any], Any]] = {
     "read from the end": lambda i, x: jnp.roll(x, 1) * x[-i - 1],
     "window": lambda i, x: x * lax.dynamic_slice(TABLE, (i, 1), (1, 2)).sum(),
     "write": lambda i, x: x.at[i].set(x[3 - i] * 2),
-    "write a slice": lambda i, x: lax.dynamic_update_slice(x, jnp.sin(x[:2]), (i,)),
+    "write a slice": lambda i, x: lax.dynamic_update_slice(x, jnp.sin(x[1:3]), (i,)),
     "remainder": lambda i, x: jnp.where(i % 2 == 0, x + 1, x * 2),
     "branch": lambda i, x: lax.cond(i < 2, jnp.sin, jnp.cos, x),
     "unknown branch": lambda i, x: lax.cond(x[i] < 2, jnp.sin, jnp.cos, x),

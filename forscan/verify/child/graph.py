@@ -168,6 +168,16 @@ class Graph:
         values = np.array([self._values[-one - 1] for one in distinct.tolist()], dtype)
         return values[where.reshape(-1)].reshape(value.shape)
 
+    def single(self, value: Value) -> Any:
+        """The one constant that an array holds everywhere, None where it is not so."""
+        if value.start is not None or not value.size:
+            return None
+        flat = value.ids.reshape(-1)
+        first = int(flat[0])
+        if first >= 0 or not (flat.size == 1 or bool((flat == first).all())):
+            return None
+        return self._values[-first - 1]
+
 
 def _content(value: Value) -> tuple[Hashable, ...]:
     """The elements, said in one way however the array came about."""

@@ -26,5 +26,12 @@ INTEGER_COMMUTATIVE = frozenset({"max", "min"})
 # The same comparison read from the other side.
 FLIPPED = {"gt": ("lt", True), "ge": ("le", True), "add_any": ("add", False)}
 
+# What leaves its first operand as it is, bit for bit: the operation and the second operand.
+NEUTRAL = {"mul": 1, "div": 1, "sub": 0}
+# Differentiation starts sums at zero, or does not; that the other summand stays as it is
+# but for the sign of a zero is what compilers take for granted as well.
+NEUTRAL_SUMS = {"add_any": 0}
+NEUTRAL_INTEGERS = {"add": 0, "or": 0, "xor": 0, "shift_left": 0}
+
 # Parts of the names of operations that are not functions of their operands.
 HOST = ("callback", "infeed", "outfeed", "rng_uniform")

@@ -15,7 +15,16 @@ from .fold import fold, iota
 from .freeze import Freezer
 from .graph import Graph, Unproved, Value
 from .moves import IDENTITIES, MOVES
-from .ops import COMMUTATIVE, ELEMENTWISE, FLIPPED, HOST, INTEGER_COMMUTATIVE
+from .ops import (
+    COMMUTATIVE,
+    ELEMENTWISE,
+    FLIPPED,
+    HOST,
+    INTEGER_COMMUTATIVE,
+    NEUTRAL,
+    NEUTRAL_INTEGERS,
+    NEUTRAL_SUMS,
+)
 
 # Calls whose body stands for them, and where the body is.
 _CALLS = {
@@ -57,24 +66,28 @@ class Walk:
         return self._closed(closed, self._unknown("input", closed.jaxpr.invars))
 
     def meaning(self, closed: Any) -> Hashable:
-        """A function that is handed to an operation, by what it computes.
+        """A function that is handed to an operation, by what it computes."""
+        return self._meaning(closed, [])
 
-        Its arguments are numbered by how deep it stands, so an inner function's are not
-        taken for those of an outer one.
+    def _meaning(self, closed: Any, given: list[Value]) -> Hashable:
+        """A function whose first arguments are given, by what it computes of the others.
+
+        They are numbered by how deep the function stands, so an inner function's are not
+        taken for those of an outer one, and functions of other depths not compared.
         """
         jaxpr = getattr(closed, "jaxpr", closed)
         self._depth += 1
         try:
-            args = self._unknown(f"argument {self._depth}", jaxpr.invars)
+            free = self._unknown(f"argument {self._depth}", jaxpr.invars[len(given) :])
             if jaxpr is closed:
                 consts = self._unknown(f"constant {self._depth}", jaxpr.constvars)
-                outs = self.run(jaxpr, consts, args)
+                outs = self.run(jaxpr, consts, [*given, *free])
             else:
-                outs = self._closed(closed, args)
+                outs = self._closed(closed, [*given, *free])
+            types = tuple(str(v.aval) for v in (*jaxpr.invars[len(given) :], *jaxpr.outvars))
+            return ("function", self._depth, types, tuple(map(self.graph.content, outs)))
         finally:
             self._depth -= 1
-        types = tuple(str(v.aval) for v in (*jaxpr.invars, *jaxpr.outvars))
-        return ("function", types, tuple(map(self.graph.content, outs)))
 
     def _unknown(self, kind: str, variables: Sequence[Any]) -> list[Value]:
         return [
@@ -156,6 +169,9 @@ class Walk:
             result = fold(name, known, equation.params, aval.dtype)
             if result is not None:
                 return self.graph.constant(np.broadcast_to(result, aval.shape))
+        kept = self._kept(name, ins, aval)
+        if kept is not None:
+            return kept
         name, flip = FLIPPED.get(name, (name, False))
         operands = ins[::-1] if flip else ins
         swaps = name in COMMUTATIVE or (name in INTEGER_COMMUTATIVE and aval.dtype.kind in "biu")
@@ -165,6 +181,19 @@ class Walk:
         contents = [self.graph.content(v) for v in operands]
         key = (how, aval.shape, tuple(sorted(contents) if swaps else contents))
         return self.graph.node(key, aval.shape)
+
+    def _kept(self, name: str, ins: list[Value], aval: Any) -> Value | None:
+        """The operand that an operation leaves as it is."""
+        neutral = NEUTRAL.get(name, NEUTRAL_SUMS.get(name))
+        if neutral is None and aval.dtype.kind in "biu":
+            neutral = NEUTRAL_INTEGERS.get(name)
+        if neutral is None or aval.dtype.kind == "c":
+            return None
+        for a, b in (ins, ins[::-1]) if name in COMMUTATIVE else (ins,):
+            single = self.graph.single(b) if a.shape == aval.shape else None
+            if single is not None and single == neutral and not np.signbit(single):
+                return a
+        return None
 
     def _how(self, equation: Any, name: str) -> int:
         """What is done with each element."""
@@ -344,21 +373,29 @@ class Walk:
             return self.graph.value(np.zeros(variable.aval.shape, np.int64))
         return self.graph.value(np.stack([r.ids for r in rows]))
 
-    def _while(self, equation: Any, ins: list[Value]) -> list[Value] | None:
+    def _while(self, equation: Any, ins: list[Value]) -> list[Value]:
         params = equation.params
         first = params["cond_nconsts"]
         last = first + params["body_nconsts"]
         tests, consts, state = ins[:first], ins[first:last], ins[last:]
-        start = state
         while True:
             test = self._closed(params["cond_jaxpr"], [*tests, *state])[0]
             known = self.graph.known(test, np.bool_)
             if known is None:
-                # Only a loop whose trips are never known stays what it is.
-                return None if state is start else self._opaque(equation, [*tests, *consts, *state])
+                break
             if not known:
                 return state
             state = self._closed(params["body_jaxpr"], [*consts, *state])
+        # How often it goes round is not known, so it is what its parts compute.
+        parts = (
+            self._meaning(params["cond_jaxpr"], tests),
+            self._meaning(params["body_jaxpr"], consts),
+        )
+        contents = tuple((v.shape, self.graph.content(v)) for v in state)
+        outs = equation.outvars
+        return [
+            self.graph.node(("while", parts, contents, k), v.aval.shape) for k, v in enumerate(outs)
+        ]
 
     def _afford(self, closed: Any, length: int) -> None:
         """Raises Unproved at once where the rounds would take too many operations."""
