@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -134,17 +134,18 @@ class Graph:
         if array.dtype.itemsize in (1, 2, 4, 8):
             bits = np.ascontiguousarray(array).reshape(-1).view(f"u{array.dtype.itemsize}")
             if bits.size == 1 or bool((bits == bits[0]).all()):
-                one = self._constant(array.reshape(-1)[0])
+                one = self.number(array.reshape(-1)[0])
                 return Value(self, array.shape, None, np.broadcast_to(np.int64(one), array.shape))
             if bits.size <= _MANY.get(array.dtype.kind, _MANY_OTHERS):
                 _, first, where = np.unique(bits, return_index=True, return_inverse=True)
                 flat = array.reshape(-1)
-                ids = np.array([self._constant(flat[i]) for i in first], np.int64)
+                ids = np.array([self.number(flat[i]) for i in first], np.int64)
                 return self.value(ids[where.reshape(-1)].reshape(array.shape))
         content = hashlib.blake2b(np.ascontiguousarray(array).tobytes()).digest()
         return self.node(("constant", str(array.dtype), array.shape, content), array.shape)
 
-    def _constant(self, scalar: Any) -> int:
+    def number(self, scalar: Any) -> int:
+        """The number of a constant, which is a NumPy scalar."""
         key = (str(scalar.dtype), scalar.tobytes())
         found = self._constants.get(key)
         if found is None:
@@ -168,15 +169,15 @@ class Graph:
         values = np.array([self._values[-one - 1] for one in distinct.tolist()], dtype)
         return values[where.reshape(-1)].reshape(value.shape)
 
-    def single(self, value: Value) -> Any:
-        """The one constant that an array holds everywhere, None where it is not so."""
-        if value.start is not None or not value.size:
-            return None
-        flat = value.ids.reshape(-1)
-        first = int(flat[0])
-        if first >= 0 or not (flat.size == 1 or bool((flat == first).all())):
-            return None
-        return self._values[-first - 1]
+    def all_known(self, values: Sequence[Value], atoms: Sequence[Any]) -> list[Array] | None:
+        """The elements of constants; None where one of them is not known."""
+        found = []
+        for value, atom in zip(values, atoms, strict=True):
+            array = self.known(value, atom.aval.dtype)
+            if array is None:
+                return None
+            found.append(array)
+        return found
 
 
 def _content(value: Value) -> tuple[Hashable, ...]:

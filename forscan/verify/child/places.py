@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from .graph import Array, Shape
-from .moves import Params
+
+Params = dict[str, Any]
 
 
 def dynamic_slice(ids: Array, starts: list[int], params: Params) -> Array:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
@@ -10,21 +9,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from . import places
+from .elements import Elements
 from .fold import fold, iota
 from .freeze import Freezer
 from .graph import Graph, Unproved, Value
-from .moves import IDENTITIES, MOVES
-from .ops import (
-    COMMUTATIVE,
-    ELEMENTWISE,
-    FLIPPED,
-    HOST,
-    INTEGER_COMMUTATIVE,
-    NEUTRAL,
-    NEUTRAL_INTEGERS,
-    NEUTRAL_SUMS,
-)
+from .moves import RULES, row
+from .ops import ELEMENTWISE, HOST
 
 # Calls whose body stands for them, and where the body is.
 _CALLS = {
@@ -46,18 +36,16 @@ class Walk:
 
     Args:
       graph: gives out the numbers.
-      fine: arrays up to this size are computed with element by element, so that work on
-        a table is the same as work on its rows; larger ones as a whole.
+      fine: arrays up to this size are computed with element by element.
     """
 
     def __init__(self, graph: Graph, fine: int) -> None:
         self.graph = graph
-        self.fine = fine
         self._depth = 0
         self._consts: dict[int, tuple[Any, Value]] = {}
         self._ops: dict[int, tuple[Any, int]] = {}
-        self._hows: dict[int, tuple[Any, int]] = {}
         self._freezer = Freezer(self.meaning)
+        self._elements = Elements(graph, self._freezer, fine)
 
     def program(self, closed: Any) -> list[Value]:
         """The outputs of a program, its inputs being any arrays of their types."""
@@ -138,13 +126,15 @@ class Walk:
             return self._closed(params[_CALLS[name]], ins)
         if equation.effects or any(word in name for word in HOST):
             raise Unproved(f"{name} has effects, or asks the host")
-        rule = _RULES.get(name)
-        if rule is not None:
-            found = rule(self, equation, ins)
-            if found is not None:
-                return found
+        found = None
+        if name in RULES:
+            found = RULES[name](equation, ins)
+        elif name in _RULES:
+            found = _RULES[name](self, equation, ins)
+        if found is not None:
+            return found
         if name in ELEMENTWISE and _in_place(equation):
-            return [self._elementwise(equation, name, ins)]
+            return [self._elements.compute(equation, ins)]
         return self._opaque(equation, ins)
 
     def _opaque(self, equation: Any, ins: list[Value], *more: Hashable) -> list[Value]:
@@ -162,72 +152,7 @@ class Walk:
             found = self._ops[id(equation)] = (equation, self.graph.intern(key))
         return found[1]
 
-    def _elementwise(self, equation: Any, name: str, ins: list[Value]) -> Value:
-        aval = equation.outvars[0].aval
-        known = self._known(equation, ins)
-        if known is not None:
-            result = fold(name, known, equation.params, aval.dtype)
-            if result is not None:
-                return self.graph.constant(np.broadcast_to(result, aval.shape))
-        kept = self._kept(name, ins, aval)
-        if kept is not None:
-            return kept
-        name, flip = FLIPPED.get(name, (name, False))
-        operands = ins[::-1] if flip else ins
-        swaps = name in COMMUTATIVE or (name in INTEGER_COMMUTATIVE and aval.dtype.kind in "biu")
-        how = self._how(equation, name)
-        if math.prod(aval.shape) <= self.fine:
-            return self._by_element(how, swaps, operands, aval.shape)
-        contents = [self.graph.content(v) for v in operands]
-        key = (how, aval.shape, tuple(sorted(contents) if swaps else contents))
-        return self.graph.node(key, aval.shape)
-
-    def _kept(self, name: str, ins: list[Value], aval: Any) -> Value | None:
-        """The operand that an operation leaves as it is."""
-        neutral = NEUTRAL.get(name, NEUTRAL_SUMS.get(name))
-        if neutral is None and aval.dtype.kind in "biu":
-            neutral = NEUTRAL_INTEGERS.get(name)
-        if neutral is None or aval.dtype.kind == "c":
-            return None
-        for a, b in (ins, ins[::-1]) if name in COMMUTATIVE else (ins,):
-            single = self.graph.single(b) if a.shape == aval.shape else None
-            if single is not None and single == neutral and not np.signbit(single):
-                return a
-        return None
-
-    def _how(self, equation: Any, name: str) -> int:
-        """What is done with each element."""
-        found = self._hows.get(id(equation))
-        if found is None:
-            key = (name, self._freezer.freeze(_plain(equation.params)), _dtype(equation))
-            found = self._hows[id(equation)] = (equation, self.graph.intern(key))
-        return found[1]
-
-    def _by_element(
-        self, how: int, swaps: bool, operands: list[Value], shape: tuple[int, ...]
-    ) -> Value:
-        columns = [np.broadcast_to(v.ids, shape).reshape(-1).tolist() for v in operands]
-        scalar = self.graph.scalar
-        rows = zip(*columns, strict=True)
-        if swaps:
-            ids = [scalar((how, *sorted(row))) for row in rows]
-        else:
-            ids = [scalar((how, *row)) for row in rows]
-        return self.graph.value(np.array(ids, np.int64).reshape(shape))
-
-    def _known(self, equation: Any, ins: list[Value]) -> list[Any] | None:
-        found = []
-        for atom, value in zip(equation.invars, ins, strict=True):
-            array = self.graph.known(value, atom.aval.dtype)
-            if array is None:
-                return None
-            found.append(array)
-        return found
-
     # Rules: what an operation gives, None where it stays what it is.
-
-    def _identity(self, equation: Any, ins: list[Value]) -> list[Value]:
-        return ins
 
     def _convert(self, equation: Any, ins: list[Value]) -> list[Value] | None:
         same = equation.invars[0].aval.dtype == equation.outvars[0].aval.dtype
@@ -239,83 +164,12 @@ class Walk:
     def _reduce(self, equation: Any, ins: list[Value]) -> list[Value] | None:
         if not equation.params["axes"]:
             return ins
-        known = self._known(equation, ins) if ins[0].size else None
+        known = self.graph.all_known(ins, equation.invars) if ins[0].size else None
         if known is None:
             return None
         aval = equation.outvars[0].aval
         result = fold(equation.primitive.name, known, equation.params, aval.dtype)
         return None if result is None else [self.graph.constant(result)]
-
-    def _move(self, equation: Any, ins: list[Value]) -> list[Value]:
-        name, params = equation.primitive.name, equation.params
-        shape = equation.outvars[0].aval.shape
-        if name in ("reshape", "squeeze", "expand_dims") and ins[0].start is not None:
-            return [Value(self.graph, shape, ins[0].start)]
-        if name == "slice":
-            found = self._rows(ins[0], params, shape)
-            if found is not None:
-                return [found]
-        moved = MOVES[name]([v.ids for v in ins], params, shape)
-        return [self.graph.value(m) for m in (moved if isinstance(moved, list) else [moved])]
-
-    def _rows(self, value: Value, params: dict[str, Any], shape: Any) -> Value | None:
-        """Some leading rows of a run are a run: nothing has to be written out."""
-        strides = params["strides"]
-        if value.start is None or not shape or (strides and set(strides) != {1}):
-            return None
-        if shape[1:] != value.shape[1:]:
-            return None
-        return self._row(value, int(params["start_indices"][0]), shape)
-
-    def _row(self, value: Value, index: int, shape: Any) -> Value:
-        assert value.start is not None
-        step = math.prod(value.shape[1:])
-        return Value(self.graph, tuple(shape), value.start + index * step)
-
-    def element(self, value: Value, index: int) -> Value:
-        """One row of the leading axis."""
-        if value.start is not None:
-            return self._row(value, index, value.shape[1:])
-        return self.graph.value(value.ids[index])
-
-    def _starts(self, equation: Any, ins: list[Value], first: int) -> list[int] | None:
-        known = [
-            self.graph.known(v, a.aval.dtype)
-            for v, a in zip(ins[first:], equation.invars[first:], strict=True)
-        ]
-        return None if any(k is None for k in known) else [int(k) for k in known if k is not None]
-
-    def _dynamic_slice(self, equation: Any, ins: list[Value]) -> list[Value] | None:
-        starts = self._starts(equation, ins, 1)
-        if starts is None:
-            return None
-        shape, value = equation.outvars[0].aval.shape, ins[0]
-        if value.start is not None and shape[1:] == value.shape[1:]:
-            start = min(max(starts[0], 0), value.shape[0] - shape[0])
-            return [self._row(value, start, shape)]
-        return [self.graph.value(places.dynamic_slice(value.ids, starts, equation.params))]
-
-    def _dynamic_update_slice(self, equation: Any, ins: list[Value]) -> list[Value] | None:
-        starts = self._starts(equation, ins, 2)
-        if starts is None:
-            return None
-        return [self.graph.value(places.dynamic_update_slice(ins[0].ids, ins[1].ids, starts))]
-
-    def _gather(self, equation: Any, ins: list[Value]) -> list[Value] | None:
-        indices = self.graph.known(ins[1], equation.invars[1].aval.dtype)
-        if indices is None:
-            return None
-        shape = equation.outvars[0].aval.shape
-        found = places.gather(ins[0].ids, indices, equation.params, shape)
-        return None if found is None else [self.graph.value(found)]
-
-    def _scatter(self, equation: Any, ins: list[Value]) -> list[Value] | None:
-        indices = self.graph.known(ins[1], equation.invars[1].aval.dtype)
-        if indices is None:
-            return None
-        update = np.broadcast_to(ins[2].ids, equation.invars[2].aval.shape)
-        found = places.scatter(ins[0].ids, indices, update, equation.params)
-        return None if found is None else [self.graph.value(found)]
 
     def _select(self, equation: Any, ins: list[Value]) -> list[Value] | None:
         shape = equation.outvars[0].aval.shape
@@ -360,7 +214,7 @@ class Walk:
         rows: list[list[Value]] = []
         order = range(length)
         for index in reversed(order) if params["reverse"] else order:
-            outs = self._closed(closed, [*consts, *carry, *(self.element(x, index) for x in xs)])
+            outs = self._closed(closed, [*consts, *carry, *(row(x, index) for x in xs)])
             carry = outs[: len(carry)]
             rows.append(outs[len(carry) :])
         if params["reverse"]:
@@ -408,29 +262,14 @@ def _in_place(equation: Any) -> bool:
     return all(a.aval.shape in ((), shape) for a in equation.invars)
 
 
-def _dtype(equation: Any) -> str:
-    return str(equation.outvars[0].aval.dtype)
-
-
-def _plain(params: dict[str, Any]) -> dict[str, Any]:
-    """What says how elements are computed, not where."""
-    return {k: v for k, v in params.items() if k not in ("weak_type", "sharding")}
-
-
 Rule = Callable[[Walk, Any, list[Value]], list[Value] | None]
 
 _RULES: dict[str, Rule] = {
-    **dict.fromkeys(IDENTITIES, Walk._identity),
-    **dict.fromkeys(MOVES, Walk._move),
     **dict.fromkeys(
         ("reduce_sum", "reduce_max", "reduce_min", "reduce_and", "reduce_or"), Walk._reduce
     ),
     "convert_element_type": Walk._convert,
     "iota": Walk._iota,
-    "dynamic_slice": Walk._dynamic_slice,
-    "dynamic_update_slice": Walk._dynamic_update_slice,
-    "gather": Walk._gather,
-    "scatter": Walk._scatter,
     "select_n": Walk._select,
     "cond": Walk._cond,
     "scan": Walk._scan,
