@@ -54,6 +54,10 @@ def _split(ids: list[Array], params: Params, shape: Shape) -> list[Array]:
     return np.split(ids[0], ends, params["axis"])
 
 
+def _unstack(ids: list[Array], params: Params, shape: Shape) -> list[Array]:
+    return list(np.moveaxis(ids[0], params["axis"], 0))
+
+
 def _pad(ids: list[Array], params: Params, shape: Shape) -> Array:
     """Low and high may be negative, which cuts; between neighbours there may be a gap."""
     inner = ids[0]
@@ -85,6 +89,7 @@ _MOVES: dict[str, Move] = {
     "concatenate": _concatenate,
     "stack": _stack,
     "split": _split,
+    "unstack": _unstack,
     "pad": _pad,
 }
 
