@@ -164,6 +164,8 @@ def _verification(path: Path, call: str, answer: dict[str, Any] | None, why: str
         answer["reason"],
         answer.get("max_ulp"),
         answer.get("gradient", "unknown"),
+        answer.get("gradient_evidence"),
+        tuple(answer.get("types", ())),
         before,
         after,
         break_even(before, after) if before and after else None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,8 @@ from .ops import (
     NEUTRAL_SUMS,
 )
 
+Terms = tuple[int, ...]
+
 
 class Elements:
     """Numbers the elements of what such operations compute.
@@ -27,13 +30,17 @@ class Elements:
       graph, freezer: of the walk.
       fine: arrays up to this size are computed with element by element, so that work on
         a table is the same as work on its rows; larger ones as a whole.
+      any_order: the sums that differentiation makes are the same whatever their order.
     """
 
-    def __init__(self, graph: Graph, freezer: Freezer, fine: int) -> None:
+    def __init__(self, graph: Graph, freezer: Freezer, fine: int, any_order: bool) -> None:
         self.graph = graph
         self.freezer = freezer
         self.fine = fine
+        self.any_order = any_order
         self._hows: dict[int, tuple[Any, int]] = {}
+        self._sums: dict[int, Terms] = {}
+        self._whole_sums: dict[int, Terms] = {}
 
     def compute(self, equation: Any, ins: list[Value]) -> Value:
         name, aval = equation.primitive.name, equation.outvars[0].aval
@@ -56,11 +63,33 @@ class Elements:
         operands = ins[::-1] if flip else ins
         swaps = name in COMMUTATIVE or (name in INTEGER_COMMUTATIVE and aval.dtype.kind in "biu")
         how = self._how(equation, name)
+        summed = self.any_order and equation.primitive.name == "add_any"
         if math.prod(aval.shape) <= self.fine:
-            return self._one_by_one(how, swaps, operands, aval.shape)
+            columns = [np.broadcast_to(v.ids, aval.shape).reshape(-1).tolist() for v in operands]
+            rows = zip(*columns, strict=True)
+            if summed:
+                ids = [self._sum(how, row) for row in rows]
+            else:
+                ids = [self.graph.scalar((how, *(sorted(row) if swaps else row))) for row in rows]
+            return self.graph.value(np.array(ids, np.int64).reshape(aval.shape))
         contents = [self.graph.content(v) for v in operands]
+        if summed:
+            return self._whole_sum(how, aval.shape, contents)
         key = (how, aval.shape, tuple(sorted(contents) if swaps else contents))
         return self.graph.node(key, aval.shape)
+
+    def _sum(self, how: int, parts: Sequence[int]) -> int:
+        """A sum by its terms, which may be sums themselves."""
+        terms = _terms(self._sums, parts)
+        found = self.graph.scalar((how, "sum", *terms))
+        self._sums[found] = terms
+        return found
+
+    def _whole_sum(self, how: int, shape: Shape, contents: Sequence[int]) -> Value:
+        terms = _terms(self._whole_sums, contents)
+        found = self.graph.node((how, shape, "sum", terms), shape)
+        self._whole_sums[self.graph.content(found)] = terms
+        return found
 
     def _how(self, equation: Any, name: str) -> int:
         """What is done with each element."""
@@ -71,16 +100,6 @@ class Elements:
             key = (name, self.freezer.freeze(params), dtype)
             found = self._hows[id(equation)] = (equation, self.graph.intern(key))
         return found[1]
-
-    def _one_by_one(self, how: int, swaps: bool, operands: list[Value], shape: Shape) -> Value:
-        columns = [np.broadcast_to(v.ids, shape).reshape(-1).tolist() for v in operands]
-        scalar = self.graph.scalar
-        rows = zip(*columns, strict=True)
-        if swaps:
-            ids = [scalar((how, *sorted(row))) for row in rows]
-        else:
-            ids = [scalar((how, *row)) for row in rows]
-        return self.graph.value(np.array(ids, np.int64).reshape(shape))
 
     def _kept(self, name: str, ins: list[Value], aval: Any) -> tuple[Array, Array] | None:
         """Elements that the operation leaves as they are, and where; None without any."""
@@ -101,5 +120,11 @@ class Elements:
         return None if ids is None else (ids, np.broadcast_to(taken, aval.shape))
 
 
+def _terms(sums: dict[int, Terms], parts: Sequence[int]) -> Terms:
+    terms = sorted(t for p in parts for t in sums.get(p, (p,)))
+    return tuple(terms if len(terms) <= _MANY_TERMS else sorted(parts))
+
+
+_MANY_TERMS = 512
 # What says where or how weakly typed the result is, not how it is computed.
 _IRRELEVANT = ("weak_type", "sharding")

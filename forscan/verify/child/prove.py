@@ -97,15 +97,20 @@ def same_shell(old: Result, new: Result) -> str:
     return ""
 
 
-def same_outputs(old: Any, new: Any) -> Proof:
-    """Whether two closed jaxprs with the same inputs have the same outputs."""
+def same_outputs(old: Any, new: Any, *, any_order: bool = False) -> Proof:
+    """Whether two closed jaxprs with the same inputs have the same outputs.
+
+    Args:
+      any_order: for gradients: what differentiation adds up may be added in any order,
+        which is equal but for rounding.
+    """
     for which in ("in_avals", "out_avals"):
         types = [[_type(a) for a in getattr(closed, which)] for closed in (old, new)]
         if types[0] != types[1]:
             return Proof(f"types {', '.join(types[0])} became {', '.join(types[1])}")
     proof = Proof("nothing was tried")
     for fine, elements in _FINE:
-        proof = _attempt(old, new, fine, elements)
+        proof = _attempt(old, new, fine, elements, any_order)
         if proof or not proof.operations:
             break
     return proof
@@ -115,9 +120,9 @@ def _type(aval: Any) -> str:
     return f"{aval.str_short()}{' weak' if getattr(aval, 'weak_type', False) else ''}"
 
 
-def _attempt(old: Any, new: Any, fine: int, elements: int) -> Proof:
+def _attempt(old: Any, new: Any, fine: int, elements: int, any_order: bool) -> Proof:
     graph = Graph(_OPERATIONS, elements)
-    walk = Walk(graph, fine)
+    walk = Walk(graph, fine, any_order)
     try:
         outs = [walk.program(closed) for closed in (old, new)]
         wrong = _first_difference(graph, *outs)

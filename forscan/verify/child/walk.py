@@ -37,15 +37,16 @@ class Walk:
     Args:
       graph: gives out the numbers.
       fine: arrays up to this size are computed with element by element.
+      any_order: the sums that differentiation makes are the same whatever their order.
     """
 
-    def __init__(self, graph: Graph, fine: int) -> None:
+    def __init__(self, graph: Graph, fine: int, any_order: bool) -> None:
         self.graph = graph
         self._depth = 0
         self._consts: dict[int, tuple[Any, Value]] = {}
         self._ops: dict[int, tuple[Any, int]] = {}
         self._freezer = Freezer(self.meaning)
-        self._elements = Elements(graph, self._freezer, fine)
+        self._elements = Elements(graph, self._freezer, fine, any_order)
 
     def program(self, closed: Any) -> list[Value]:
         """The outputs of a program, its inputs being any arrays of their types."""
@@ -162,13 +163,15 @@ class Walk:
         return [self.graph.constant(iota(equation.params))]
 
     def _reduce(self, equation: Any, ins: list[Value]) -> list[Value] | None:
-        if not equation.params["axes"]:
-            return ins
+        name, axes = equation.primitive.name, equation.params["axes"]
+        one_each = all(ins[0].shape[axis] == 1 for axis in axes)
+        if one_each and (name != "reduce_sum" or self._elements.any_order or not axes):
+            return [self.graph.value(ins[0].ids.reshape(equation.outvars[0].aval.shape))]
         known = self.graph.all_known(ins, equation.invars) if ins[0].size else None
         if known is None:
             return None
         aval = equation.outvars[0].aval
-        result = fold(equation.primitive.name, known, equation.params, aval.dtype)
+        result = fold(name, known, equation.params, aval.dtype)
         return None if result is None else [self.graph.constant(result)]
 
     def _select(self, equation: Any, ins: list[Value]) -> list[Value] | None:
@@ -181,8 +184,9 @@ class Walk:
             return None
         if which.size and (which == which.flat[0]).all():
             return [cases[int(which.flat[0])]]
-        number = np.broadcast_to(which.astype(np.int64), shape)
-        ids = np.choose(number, [c.ids for c in cases]) if shape else cases[int(which)].ids
+        ids = cases[0].ids
+        for number, case in enumerate(cases[1:], 1):
+            ids = np.where(which == number, case.ids, ids)
         return [self.graph.value(ids)]
 
     def _spread(self, value: Value, shape: Any) -> Value:
