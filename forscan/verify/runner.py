@@ -161,7 +161,7 @@ def _verification(path: Path, call: str, answer: dict[str, Any] | None, why: str
         call,
         answer["status"],
         answer.get("evidence"),
-        answer["reason"],
+        f"nothing was measured: {why}" if answer.get("early") else answer["reason"],
         answer.get("max_ulp"),
         answer.get("gradient", "unknown"),
         answer.get("gradient_evidence"),

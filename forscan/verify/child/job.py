@@ -49,7 +49,7 @@ def _judge_all(job: dict[str, Any], say: Say) -> None:
             say({"stage": what})
 
         def early(answer: dict[str, Any], index: int = index) -> None:
-            say({**answer, "index": index})
+            say({**answer, "index": index, "early": True})
 
         try:
             share = (deadline - time.monotonic()) / (len(calls) - index)
