@@ -28,7 +28,7 @@ def constant_row(loop: LoopText, name: str) -> str | None:
         return None
     source = loop.context.source
     others = [one_line(source, a) for a in value.args[1:]]
-    others += [one_line(source, k) for k in value.keywords]
+    others += [f"{k.arg}={one_line(source, k.value)}" for k in value.keywords if k.arg]
     return f"{one_line(source, value.func)}({', '.join([shape, *others])})"
 
 
