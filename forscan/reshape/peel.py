@@ -49,6 +49,8 @@ def peel_first(loop: LoopText, reasons: list[Refusal]) -> Reshaped | None:
     """The loop with its first iteration in front, where that may remove the reasons."""
     if not {r.code for r in reasons} <= _CURED or loop.node.orelse:
         return None
+    if any(isinstance(n, ast.Continue) for n in walk_all(loop.node.body)):
+        return None  # outside of the loop it means nothing
     space = _Reader(loop).space()
     if space is None or (space.index and space.index[0] in binds(loop.node.body)):
         return None

@@ -41,8 +41,7 @@ def _without_continue(code: Code, loop: LoopText) -> Code:
         match statement:
             case ast.If(test=test, body=[*kept, ast.Continue() as last], orelse=[]):
                 if not code.statements[position + 1 :]:
-                    edit = code.replace(last, "pass") if kept else code.remove(statement)
-                    return code.edited([edit])
+                    return code.edited([code.replace(last, "pass")])
                 tail = code.text[code.next_line(code.end(statement)) :].strip("\n")
                 rest = indent(_without_continue(Code(tail), loop).text, unit)
                 if not kept:
