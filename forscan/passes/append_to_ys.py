@@ -41,15 +41,24 @@ def append_to_ys(draft: Draft) -> Draft:
 
 
 def _dead_buffers(draft: Draft, made: ast.Assign, names: set[str]) -> Iterator[ast.Assign]:
-    """Arrays of the same name, made right before and read by nobody."""
+    """Arrays and lists of the same name, made right before and read by nobody."""
     block = block_of(draft.statement, draft.context)
     for name in names if made in block else ():
         mentions = (s for s in reversed(block[: block.index(made)]) if name in names_in(s))
         match next(mentions, None):
-            case ast.Assign(targets=[ast.Name(id=target)], value=ast.Call(func=maker)) as buffer:
-                path = draft.context.resolve(maker) or ""
-                if target == name and path.startswith("jax.numpy."):
+            case ast.Assign(targets=[ast.Name(id=target)], value=value) as buffer:
+                if target == name and _is_idle(draft, value):
                     yield buffer
+
+
+def _is_idle(draft: Draft, value: ast.expr) -> bool:
+    """Whether making a value has no effect."""
+    match value:
+        case ast.Call(func=maker):
+            return (draft.context.resolve(maker) or "").startswith("jax.numpy.")
+        case ast.BinOp(left=ast.List(elts=items), op=ast.Mult()) | ast.List(elts=items):
+            return all(isinstance(i, ast.Constant | ast.Name) for i in items)
+    return False
 
 
 def _without_names(draft: Draft, made: ast.Assign, names: set[str]) -> Edit:
