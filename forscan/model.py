@@ -46,12 +46,14 @@ class Element:
       source: an expression for xs.
       is_array: whether `source` is one array, not a pytree of them.
       gives_length: whether its length surely is the trip count.
+      parts: the arrays in `source`, where it is a tuple of nothing else.
     """
 
     target: str
     source: str
     is_array: bool = True
     gives_length: bool = True
+    parts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

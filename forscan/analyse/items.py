@@ -7,12 +7,14 @@ uses of an item are arithmetic or jax functions, that raises at trace time: loud
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 
 from forscan.find.context import FunctionContext
 from forscan.syntax.names import is_place, parameters, target_names, walk_all
 
 _LOUD = ("jax.numpy.", "jax.nn.", "jax.lax.", "jax.random.", "jax.scipy.")
 _OF_SEQUENCES = {"stack", "array", "asarray", "concatenate", "hstack", "vstack"}
+_OF_TREES = {"cond", "switch", "scan", "while_loop", "fori_loop", "map", "associative_scan"}
 _ARRAY_ATTRIBUTES = {
     "T",
     "mT",
@@ -217,36 +219,70 @@ def reads_as_arrays(read: ast.Subscript, context: FunctionContext) -> bool:
     return bool(_use(read, context.module.functions.parents, context, 2, False))
 
 
-def used_as_arrays_named(name: str, body: str, context: FunctionContext) -> bool:
-    """Whether a body, given as text, uses a variable as an array at least once.
+def used_as_an_array(
+    name: str,
+    nodes: Iterable[ast.AST],
+    context: FunctionContext,
+    depth: int = 3,
+    item: int | None = None,
+) -> bool:
+    """Whether code uses a variable, or one item of it, as an array at least once.
 
     For a program that works this proves that it is one: a pytree would raise there.
+
+    Args:
+      name: the variable.
+      nodes: the code, as it is in the file.
+      context: the function that it belongs to.
+      depth: into how many functions of the module the variable is followed.
+      item: the literal that the variable is indexed with, where that item is meant.
     """
-    tree = ast.parse(body)
-    parents = {c: n for n in ast.walk(tree) for c in ast.iter_child_nodes(n)}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load):
-            parent = parents.get(node)
-            if isinstance(parent, ast.BinOp | ast.Compare | ast.UnaryOp):
-                if not isinstance(parent, ast.BinOp) or not isinstance(parent.op, ast.Mod):
-                    return True
-            if isinstance(parent, ast.Subscript) and parent.slice is node:
-                return True
-            if isinstance(parent, ast.Call) and node in parent.args:
-                path = context.resolve(parent.func) or ""
-                tail = path.rsplit(".", 1)[-1]
-                if path.startswith(_LOUD) and tail not in _OF_SEQUENCES | {
-                    "cond",
-                    "switch",
-                    "scan",
-                }:
-                    return True
-            if isinstance(parent, ast.Attribute) and parent.attr in (
-                "T",
-                "astype",
-                "at",
-                "dtype",
-                "ndim",
-            ):
-                return True
+    parents = context.module.functions.parents
+    reads: list[ast.expr] = [
+        n for n in walk_all(nodes) if isinstance(n, ast.Name) and n.id == name
+    ]
+    if item is not None:
+        around = [parents[n] for n in reads]
+        reads = [n for n in around if isinstance(n, ast.Subscript) and _is_item(n, item)]
+    return any(_proves(n, parents[n], context, depth) for n in reads)
+
+
+def _is_item(node: ast.Subscript, item: int) -> bool:
+    return isinstance(node.slice, ast.Constant) and node.slice.value == item
+
+
+def _proves(node: ast.expr, parent: ast.AST, context: FunctionContext, depth: int) -> bool:
+    match parent:
+        case ast.BinOp(op=op):
+            return not isinstance(op, ast.Mod)
+        case ast.Compare(ops=ops):
+            return not any(isinstance(o, ast.Is | ast.IsNot | ast.In | ast.NotIn) for o in ops)
+        case ast.UnaryOp(op=op):
+            return not isinstance(op, ast.Not)
+        case ast.Subscript(slice=index) if index is node:
+            return True
+        case ast.Attribute(attr=attribute):
+            return attribute in ("T", "astype", "at", "dtype", "ndim")
+        case ast.Call(func=function, args=arguments) if node in arguments:
+            path = context.resolve(function) or ""
+            if path.startswith(_LOUD):
+                return path.rsplit(".", 1)[-1] not in _OF_SEQUENCES | _OF_TREES
+            return _proved_inside(function, arguments.index(node), context, depth)
     return False
+
+
+def _proved_inside(
+    function: ast.expr, position: int, context: FunctionContext, depth: int
+) -> bool:
+    """Whether a function of the module uses its argument as an array."""
+    callee = next(iter(context.module.traced.candidates(function)), None)
+    if callee is None or depth == 0 or isinstance(function, ast.Call):
+        return False
+    names = [p.arg for p in (*callee.args.posonlyargs, *callee.args.args)]
+    position += names[:1] == ["self"] and isinstance(function, ast.Attribute)
+    if position >= len(names):
+        return False
+    if isinstance(callee, ast.Lambda):
+        return used_as_an_array(names[position], [callee.body], context, depth - 1)
+    inside = FunctionContext(context.module, callee)
+    return used_as_an_array(names[position], callee.body, inside, depth - 1)

@@ -23,7 +23,10 @@ def xs_to_index(draft: Draft) -> Draft:
             before.append(f"{source} = {element.source}")
         sources.append(source)
     if counter is None:
-        counter = Counter(draft.fresh.name("i", "k"), f"len({sources[0]})")
+        arrays = [s for e, s in zip(loop.elements, sources, strict=True) if e.is_array]
+        stop = f"len({arrays[0]})" if arrays else loop.length
+        assert stop is not None
+        counter = Counter(draft.fresh.name("i", "k"), stop)
     if counter.step != "1":
         raise Refused(
             Refusal(
@@ -34,7 +37,12 @@ def xs_to_index(draft: Draft) -> Draft:
         )
     offset = "" if counter.start == "0" else f" - {counter.start}"
     for element, source in zip(loop.elements, sources, strict=True):
-        head.append(f"{element.target} = {source}[{counter.name}{offset}]")
+        place = f"{counter.name}{offset}"
+        if element.is_array:
+            head.append(f"{element.target} = {source}[{place}]")
+        else:
+            jax = draft.spelling.jax
+            head.append(f"{element.target} = {jax}.tree.map(lambda leaf: leaf[{place}], {source})")
     body = Code("\n".join([*head, loop.body.text]))
     return draft.with_loop(body=body, counter=counter, elements=(), before=(*loop.before, *before))
 

@@ -7,18 +7,21 @@ and returns the call.
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from forscan.analyse.kinds import UNKNOWN, Kind, kind_of, returned_kind
+from forscan.analyse.kinds import ARRAY, UNKNOWN, Kind, kind_of, of_items, returned_kind
 from forscan.analyse.lists import block_of
 from forscan.find.context import FunctionContext
 from forscan.find.sites import Site
 from forscan.find.traced import Function
+from forscan.readers.patterns import unpacked_at_the_end
 from forscan.syntax.code import Code, expression, one_line, suite
 from forscan.syntax.names import binds, free_names, parameters, walk_all, walk_scope
 from forscan.syntax.rename import renamed
 from forscan.syntax.source import Text
 
+_WRAPPERS = {"jax.checkpoint", "jax.remat", "jax.jit", "jax.named_call", "jax.vmap"}
 _MUTATING = {"append", "extend", "pop", "update", "insert", "clear", "remove", "setdefault"}
 
 
@@ -36,6 +39,7 @@ class Body:
       before: a statement that the loop needs in front of it.
       given: the kinds of the arguments that a partial gives by position.
       named: the names of those that it gives by keyword.
+      called: whether it stays a function.
     """
 
     code: Code
@@ -47,14 +51,14 @@ class Body:
     before: str | None = None
     given: tuple[Kind, ...] = ()
     named: tuple[str, ...] = ()
+    called: bool = False
 
     @property
     def own_parameters(self) -> list[str]:
         """What the two parameters are called in the source of the body."""
         if self.function is None:
             return []
-        names = [n for n in parameters(self.function) if n not in ("self", "cls")]
-        return [n for n in names[len(self.given) :] if n not in self.named]
+        return _positional(self.function, len(self.given), self.named)
 
     @property
     def nodes(self) -> list[ast.AST]:
@@ -98,6 +102,45 @@ class Body:
         return returned_kind(self.function, (*self.given, *arguments), self.context)
 
 
+    def settled(self, start: Kind, in_pair: bool) -> Kind:
+        """The kind of the carry, given that the body has to keep its structure.
+
+        What is added or multiplied and stays what it is, is no tuple.
+
+        Args:
+          start: the kind of the start value.
+          in_pair: whether the body returns the carry in a pair.
+        """
+        returned = expression(self.returned)
+        if in_pair:
+            if not isinstance(returned, ast.Tuple) or len(returned.elts) != 2:
+                return start
+            returned = returned.elts[0]
+        if start == UNKNOWN and isinstance(returned, ast.Tuple):
+            start = of_items([UNKNOWN] * len(returned.elts))
+        if isinstance(returned, ast.Tuple) and len(start.items) == len(returned.elts):
+            pairs = zip(start.items, returned.elts, strict=True)
+            return of_items([self._settled_item(k, e) for k, e in pairs])
+        return self._settled_item(start, returned)
+
+    def _settled_item(self, start: Kind, new: ast.expr) -> Kind:
+        if start == UNKNOWN and isinstance(new, ast.Name):
+            new = next((v for v in map(_value(new.id), self.code.statements[::-1]) if v), new)
+        return ARRAY if start == UNKNOWN and isinstance(new, ast.BinOp) else start
+
+
+def _value(name: str) -> Callable[[ast.stmt], ast.expr | None]:
+    """Gives the value that a statement assigns to a name."""
+
+    def value(statement: ast.stmt) -> ast.expr | None:
+        match statement:
+            case ast.Assign(targets=[ast.Name(id=target)], value=found) if target == name:
+                return found
+        return None
+
+    return value
+
+
 def read_body(
     site: Site, function: ast.expr, wishes: tuple[str, str], copied: bool = False
 ) -> Body:
@@ -138,6 +181,7 @@ def _inlined(site: Site, function: ast.expr, copied: bool) -> Body | None:
     if whole.text[whole.end(last) :].strip() or ("\n" in returned and "#" in returned):
         return None
     code = Code(whole.text[: whole.line_start(whole.start(last))].rstrip("\n"))
+    code, returned = unpacked_at_the_end(code, returned)
     first, second = parameters(definition)
     context = FunctionContext(site.context.module, definition)
     return Body(code, (first, second), returned, definition, gone, context)
@@ -234,12 +278,10 @@ def called_body(site: Site, function: ast.expr, wishes: tuple[str, str]) -> Body
     if not isinstance(function, ast.Name | ast.Attribute):
         name = context.fresh.name("step", "body")
         before, text = f"{name} = {text}", name
-    found = None
-    if not isinstance(function, ast.Call):  # what wraps it may change its parameters
-        found = _source(context, function)
+    found = _source(context, _unwrapped(function, context))
     first, second = _wished(found, 0, (), wishes)
     call = f"{text}({first}, {second})"
-    return Body(Code(""), (first, second), call, found, None, context, before)
+    return Body(Code(""), (first, second), call, found, None, context, before, called=True)
 
 
 def _called_partial(site: Site, call: ast.Call, wishes: tuple[str, str]) -> Body:
@@ -254,7 +296,8 @@ def _called_partial(site: Site, call: ast.Call, wishes: tuple[str, str]) -> Body
     named = [f"{k.arg}={one_line(source, k.value)}" for k in call.keywords]
     text = f"{one_line(source, function)}({', '.join([*given, first, second, *named])})"
     kinds = tuple(kind_of(a, context) for a in arguments)
-    return Body(Code(""), (first, second), text, found, None, context, given=kinds, named=keywords)
+    body = Body(Code(""), (first, second), text, found, None, context, called=True)
+    return replace(body, given=kinds, named=keywords)
 
 
 def _plain_partial(function: ast.expr, context: FunctionContext) -> ast.Call | None:
@@ -268,9 +311,42 @@ def _plain_partial(function: ast.expr, context: FunctionContext) -> ast.Call | N
     return function if simple and all(k.arg for k in function.keywords) else None
 
 
+def _unwrapped(function: ast.expr, context: FunctionContext) -> ast.expr:
+    """What a wrapper that keeps the parameters is called with: `jax.checkpoint(step)`."""
+    while isinstance(function, ast.Call) and len(function.args) == 1:
+        if context.resolve(function.func) not in _WRAPPERS:
+            break
+        function = function.args[0]
+    return function
+
+
 def _source(context: FunctionContext, function: ast.expr) -> ast.FunctionDef | ast.Lambda | None:
-    found = next(iter(context.module.traced.candidates(function)), None)
-    return found if isinstance(found, ast.FunctionDef | ast.Lambda) else None
+    """The definition of a body, or of what a function of the module makes as one."""
+    candidates = context.module.traced.candidates
+    if not isinstance(function, ast.Call):
+        found = next(iter(candidates(function)), None)
+        return found if isinstance(found, ast.FunctionDef | ast.Lambda) else None
+    maker = next(iter(candidates(function.func)), None)
+    if not isinstance(maker, ast.FunctionDef):
+        return None
+    returns = [n.value for n in walk_scope(maker.body) if isinstance(n, ast.Return)]
+    if len(returns) != 1 or not isinstance(returns[0], ast.Name | ast.Lambda):
+        return None
+    return _source(context, returns[0])
+
+
+def _positional(
+    function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda,
+    count: int,
+    keywords: tuple[str, ...],
+) -> list[str]:
+    """The parameters that a loop gives values to: two, others have a default."""
+    a = function.args
+    names = [p.arg for p in (*a.posonlyargs, *a.args)]
+    required = names[: len(names) - len(a.defaults)]
+    own = [n for n in names if n not in ("self", "cls")][count:]
+    own = [n for n in own if n not in keywords]
+    return own if len(own) <= 2 or own[2] in required else own[:2]
 
 
 def _wished(
@@ -280,10 +356,7 @@ def _wished(
     wishes: tuple[str, str],
 ) -> tuple[str, str]:
     """Names for the two parameters: those of the source, where it gives them."""
-    if function is None:
-        return wishes
-    own = [n for n in parameters(function) if n not in ("self", "cls")][count:]
-    own = [n for n in own if n not in keywords]
+    own = _positional(function, count, keywords) if function is not None else []
     if len(own) != 2:
         return wishes
     first, second = (n if n.strip("_") else w for n, w in zip(own, wishes, strict=True))

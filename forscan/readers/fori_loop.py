@@ -39,7 +39,7 @@ def read(site: Site, copied: bool = False) -> Reading:
         wishes=("i", "carry"),
         has_outputs=False,
         sources=names_read([given["lower"], given["upper"]]),
-        other=NUMBER,
+        other=lambda _: NUMBER,
         copied=copied,
     )
     lax = LaxLoop.read(site, call)
