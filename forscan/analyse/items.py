@@ -15,6 +15,14 @@ from forscan.syntax.names import is_place, parameters, target_names, walk_all
 _LOUD = ("jax.numpy.", "jax.nn.", "jax.lax.", "jax.random.", "jax.scipy.")
 _OF_SEQUENCES = {"stack", "array", "asarray", "concatenate", "hstack", "vstack"}
 _OF_TREES = {"cond", "switch", "scan", "while_loop", "fori_loop", "map", "associative_scan"}
+_SAME_ARGUMENTS = {
+    "jax.grad",
+    "jax.value_and_grad",
+    "jax.jit",
+    "jax.checkpoint",
+    "jax.remat",
+    "jax.vmap",
+}
 _ARRAY_ATTRIBUTES = {
     "T",
     "mT",
@@ -238,20 +246,41 @@ def used_as_an_array(
       item: the literal that the variable is indexed with, where that item is meant.
     """
     parents = context.module.functions.parents
-    reads: list[ast.expr] = [
-        n for n in walk_all(nodes) if isinstance(n, ast.Name) and n.id == name
-    ]
-    if item is not None:
-        around = [parents[n] for n in reads]
-        reads = [n for n in around if isinstance(n, ast.Subscript) and _is_item(n, item)]
-    return any(_proves(n, parents[n], context, depth) for n in reads)
+    nodes = list(nodes)
+    reads = (n for n in walk_all(nodes) if isinstance(n, ast.Name) and n.id == name)
+    for node in reads:
+        parent = parents[node]
+        if isinstance(parent, ast.Call) and node in parent.args:
+            if _proved_by_call(node, parent, context, depth, item):
+                return True
+        elif item is None:
+            if _proves(node, parent):
+                return True
+        elif _item_proved(node, item, nodes, context, depth):
+            return True
+    return False
 
 
-def _is_item(node: ast.Subscript, item: int) -> bool:
-    return isinstance(node.slice, ast.Constant) and node.slice.value == item
+def _item_proved(
+    node: ast.Name, item: int, nodes: list[ast.AST], context: FunctionContext, depth: int
+) -> bool:
+    """Whether `name[item]` is an array, or what `a, b = name` binds for it."""
+    parents = context.module.functions.parents
+    parent = parents[node]
+    match parent:
+        case ast.Subscript(slice=ast.Constant(value=index)) if index == item:
+            around = parents[parent]
+            if isinstance(around, ast.Call) and parent in around.args:
+                return _proved_by_call(parent, around, context, depth, None)
+            return _proves(parent, around)
+        case ast.Assign(targets=[ast.Tuple(elts=items)]) if item < len(items):
+            target = items[item]
+            if isinstance(target, ast.Name):
+                return used_as_an_array(target.id, nodes, context, depth)
+    return False
 
 
-def _proves(node: ast.expr, parent: ast.AST, context: FunctionContext, depth: int) -> bool:
+def _proves(node: ast.expr, parent: ast.AST) -> bool:
     match parent:
         case ast.BinOp(op=op):
             return not isinstance(op, ast.Mod)
@@ -259,30 +288,31 @@ def _proves(node: ast.expr, parent: ast.AST, context: FunctionContext, depth: in
             return not any(isinstance(o, ast.Is | ast.IsNot | ast.In | ast.NotIn) for o in ops)
         case ast.UnaryOp(op=op):
             return not isinstance(op, ast.Not)
-        case ast.Subscript(slice=index) if index is node:
-            return True
+        case ast.Subscript(slice=index):
+            return index is node
         case ast.Attribute(attr=attribute):
             return attribute in ("T", "astype", "at", "dtype", "ndim")
-        case ast.Call(func=function, args=arguments) if node in arguments:
-            path = context.resolve(function) or ""
-            if path.startswith(_LOUD):
-                return path.rsplit(".", 1)[-1] not in _OF_SEQUENCES | _OF_TREES
-            return _proved_inside(function, arguments.index(node), context, depth)
     return False
 
 
-def _proved_inside(
-    function: ast.expr, position: int, context: FunctionContext, depth: int
+def _proved_by_call(
+    node: ast.expr, call: ast.Call, context: FunctionContext, depth: int, item: int | None
 ) -> bool:
-    """Whether a function of the module uses its argument as an array."""
+    """Whether what is called uses its argument, or one item of it, as an array."""
+    function, position = call.func, call.args.index(node)
+    path = context.resolve(function) or ""
+    if path.startswith(_LOUD):
+        return item is None and path.rsplit(".", 1)[-1] not in _OF_SEQUENCES | _OF_TREES
+    if isinstance(function, ast.Call) and context.resolve(function.func) not in _SAME_ARGUMENTS:
+        return False
     callee = next(iter(context.module.traced.candidates(function)), None)
-    if callee is None or depth == 0 or isinstance(function, ast.Call):
+    if callee is None or depth == 0:
         return False
     names = [p.arg for p in (*callee.args.posonlyargs, *callee.args.args)]
     position += names[:1] == ["self"] and isinstance(function, ast.Attribute)
     if position >= len(names):
         return False
     if isinstance(callee, ast.Lambda):
-        return used_as_an_array(names[position], [callee.body], context, depth - 1)
+        return used_as_an_array(names[position], [callee.body], context, depth - 1, item)
     inside = FunctionContext(context.module, callee)
-    return used_as_an_array(names[position], callee.body, inside, depth - 1)
+    return used_as_an_array(names[position], callee.body, inside, depth - 1, item)

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from forscan.analyse.lists import block_of
 from forscan.find.sites import Site
 from forscan.model import Refusal, Refused
+from forscan.readers.own_values import is_only_read
 from forscan.readers.patterns import bare, leaves
 from forscan.syntax.code import expression
-from forscan.syntax.names import walk_all
 from forscan.syntax.source import Edit, Text, apply_edits
 
 
@@ -216,14 +216,9 @@ def _taken_apart(site: Site, target: ast.expr) -> tuple[ast.expr, ast.stmt | Non
         case [ast.Assign(targets=[ast.Tuple() as pattern], value=ast.Name(id=name) as read)] if (
             name == target.id and leaves(pattern) is not None
         ):
-            loads = (
-                n
-                for n in walk_all(context.node.body)
-                if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load)
-            )
             start, end = source.start(behind[0]), source.end(behind[0])
             line = source.text[source.line_start(start) : source.line_end(end)].strip()
-            if list(loads) == [read] and line == source.segment(behind[0]):
+            if is_only_read(site, read) and line == source.segment(behind[0]):
                 return pattern, behind[0]
     return target, None
 

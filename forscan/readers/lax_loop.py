@@ -16,7 +16,8 @@ from forscan.find.sites import Site
 from forscan.model import Carry, Loop, Output, Reading
 from forscan.readers.body import Body, called_body, read_body
 from forscan.readers.calls import Results
-from forscan.readers.naming import CannotRename, Naming, names_in
+from forscan.readers.coalesce import coalesced
+from forscan.readers.naming import CannotRename, Naming, is_start, names_in
 from forscan.readers.own_values import own_tuple
 from forscan.readers.patterns import aligned, bare, by_index, head_unpacking, leaves, packed, reads_in
 from forscan.readers.removal import name_of, removed
@@ -151,6 +152,9 @@ class LaxLoop:
             self._add_whole(carry, update)
         else:
             self._add_items(pattern, [names[i] for i in leaves(pattern) or ()], starts, update)
+        if not body.called:
+            parts = coalesced(self.code, self.carries, self.outputs)
+            self.code, self.carries, self.outputs = parts
         self._finish_results(pattern)
 
     def _carry_pattern(self) -> ast.expr | None:
@@ -217,7 +221,7 @@ class LaxLoop:
         taken = set(names_in(results.ys))
         begun = [_bare_name(s) for s in starts]
         for name, wish, start, known in zip(own, wishes, starts, begun, strict=True):
-            if begun.count(known) > 1:
+            if begun.count(known) > 1 or (known and is_start(known)):
                 known = None
             naming.choose(name, [w for w in (wish, known) if w and w not in taken], start)
         for name in body.locals:

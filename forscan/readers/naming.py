@@ -119,3 +119,8 @@ def names_in(text: str | None) -> list[str]:
     if text is None:
         return []
     return [n.id for n in ast.walk(expression(text)) if isinstance(n, ast.Name)]
+
+
+def is_start(name: str) -> bool:
+    """Whether a name speaks of the start only, so that no loop should change it."""
+    return name.startswith(("init", "start", "first")) or name.endswith(("0", "_init", "_start"))

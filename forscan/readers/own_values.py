@@ -6,7 +6,7 @@ import ast
 
 from forscan.analyse.lists import block_of
 from forscan.find.sites import Site
-from forscan.syntax.names import binds, reads, walk_all
+from forscan.syntax.names import binds, reads, walk_scope
 
 
 def own_tuple(site: Site, node: ast.expr) -> tuple[ast.expr, ast.stmt | None]:
@@ -22,8 +22,7 @@ def own_tuple(site: Site, node: ast.expr) -> tuple[ast.expr, ast.stmt | None]:
     context = site.context
     if not isinstance(node, ast.Name) or node.id in context.outside:
         return node, None
-    uses = [n for n in walk_all(context.node.body) if isinstance(n, ast.Name) and n.id == node.id]
-    if sum(isinstance(n.ctx, ast.Load) for n in uses) != 1:
+    if not is_only_read(site, node):
         return node, None
     block = block_of(site.statement, context)
     later: set[str] = set()
@@ -41,6 +40,17 @@ def own_tuple(site: Site, node: ast.expr) -> tuple[ast.expr, ast.stmt | None]:
         if node.id in later:
             break
     return node, None
+
+
+def is_only_read(site: Site, node: ast.Name) -> bool:
+    """Whether a read of a name is the only one in the function around the loop."""
+    context = site.context
+    reads = (
+        n
+        for n in walk_scope(context.node.body)
+        if isinstance(n, ast.Name) and n.id == node.id and isinstance(n.ctx, ast.Load)
+    )
+    return node.id not in context.captured and list(reads) == [node]
 
 
 def _is_alone(site: Site, statement: ast.Assign) -> bool:
