@@ -9,8 +9,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from enum import Enum
 
-from forscan.analyse.kinds import ARRAY, UNKNOWN, Kind, kind_of, of_items, returned_kind
+from forscan.analyse.kinds import ARRAY, NOTHING, UNKNOWN, Kind, kind_of, of_items, returned_kind
 from forscan.analyse.lists import block_of
 from forscan.find.context import FunctionContext
 from forscan.find.sites import Site
@@ -20,6 +21,17 @@ from forscan.syntax.code import Code, expression, one_line, suite
 from forscan.syntax.names import binds, free_names, parameters, walk_all, walk_scope
 from forscan.syntax.rename import renamed
 from forscan.syntax.source import Text
+
+class Takes(Enum):
+    """What a body function is given in each iteration."""
+
+    BOTH = "a carry and a slice or an index"
+    CARRY = "the carry"
+    SLICE = "a slice"
+
+
+NO_PARAMETER = "_none"
+"""Stands for the parameter that a body with one parameter does not have; it comes first."""
 
 _WRAPPERS = {"jax.checkpoint", "jax.remat", "jax.jit", "jax.named_call", "jax.vmap"}
 _MUTATING = {"append", "extend", "pop", "update", "insert", "clear", "remove", "setdefault"}
@@ -40,6 +52,7 @@ class Body:
       given: the kinds of the arguments that a partial gives by position.
       named: the names of those that it gives by keyword.
       called: whether it stays a function.
+      takes: what it is given; a body that takes a slice returns None as its carry here.
     """
 
     code: Code
@@ -52,13 +65,14 @@ class Body:
     given: tuple[Kind, ...] = ()
     named: tuple[str, ...] = ()
     called: bool = False
+    takes: Takes = Takes.BOTH
 
     @property
     def own_parameters(self) -> list[str]:
         """What the two parameters are called in the source of the body."""
         if self.function is None:
             return []
-        return _positional(self.function, len(self.given), self.named)
+        return _positional(self.function, len(self.given), self.named, self.takes)
 
     @property
     def nodes(self) -> list[ast.AST]:
@@ -99,7 +113,10 @@ class Body:
         """The kind of what it returns."""
         if self.function is None:
             return UNKNOWN
-        return returned_kind(self.function, (*self.given, *arguments), self.context)
+        if self.takes is Takes.BOTH:
+            return returned_kind(self.function, (*self.given, *arguments), self.context)
+        kind = returned_kind(self.function, (*self.given, arguments[1]), self.context)
+        return kind if self.takes is Takes.CARRY else of_items([NOTHING, kind])
 
 
     def settled(self, start: Kind, in_pair: bool) -> Kind:
@@ -142,7 +159,11 @@ def _value(name: str) -> Callable[[ast.stmt], ast.expr | None]:
 
 
 def read_body(
-    site: Site, function: ast.expr, wishes: tuple[str, str], copied: bool = False
+    site: Site,
+    function: ast.expr,
+    wishes: tuple[str, str],
+    copied: bool = False,
+    takes: Takes = Takes.BOTH,
 ) -> Body:
     """The body of a loop.
 
@@ -151,25 +172,27 @@ def read_body(
       function: the expression of its body.
       wishes: names for the parameters, where the source of the body does not give them.
       copied: whether a function of the module is read as if it stood here.
+      takes: what the function is given.
     """
-    return _inlined(site, function, copied) or called_body(site, function, wishes)
+    inlined = _inlined(site, function, copied, takes)
+    return inlined or called_body(site, function, wishes, takes)
 
 
-def _inlined(site: Site, function: ast.expr, copied: bool) -> Body | None:
+def _inlined(site: Site, function: ast.expr, copied: bool, takes: Takes) -> Body | None:
     """The body, if it is short, plain, and nobody else's."""
     if isinstance(function, ast.Lambda):
-        return _of_lambda(site, function, None)
+        return _of_lambda(site, function, None, takes)
     if not isinstance(function, ast.Name):
         return None
     definition = own_definition(site, function)
     if isinstance(definition, ast.Assign):
         assert isinstance(definition.value, ast.Lambda)
-        return _of_lambda(site, definition.value, definition)
+        return _of_lambda(site, definition.value, definition, takes)
     source = site.context.source
     gone: ast.stmt | None = definition
     if definition is None and copied:
         definition = _module_function(site, function)
-    if definition is None or not _is_plain(definition):
+    if definition is None or not _is_plain(definition, takes):
         return None
     whole = suite(source, definition.body, _colon_line(source, definition))
     header = source.text[source.start(definition) : source.start(definition.body[0])]
@@ -182,23 +205,38 @@ def _inlined(site: Site, function: ast.expr, copied: bool) -> Body | None:
         return None
     code = Code(whole.text[: whole.line_start(whole.start(last))].rstrip("\n"))
     code, returned = unpacked_at_the_end(code, returned)
-    first, second = parameters(definition)
     context = FunctionContext(site.context.module, definition)
-    return Body(code, (first, second), returned, definition, gone, context)
+    names = _both(parameters(definition), takes)
+    returned = _as_pair(returned, takes)
+    return Body(code, names, returned, definition, gone, context, takes=takes)
 
 
-def _of_lambda(site: Site, function: ast.Lambda, definition: ast.stmt | None) -> Body | None:
+def _both(names: list[str], takes: Takes) -> tuple[str, str]:
+    first, second = names if takes is Takes.BOTH else (NO_PARAMETER, *names)
+    return first, second
+
+
+def _as_pair(returned: str, takes: Takes) -> str:
+    return f"(None, ({returned}))" if takes is Takes.SLICE else returned
+
+
+def _of_lambda(
+    site: Site, function: ast.Lambda, definition: ast.stmt | None, takes: Takes
+) -> Body | None:
     a = function.args
     names = parameters(function)
-    if a.vararg or a.kwarg or a.kwonlyargs or a.defaults or len(names) != 2:
+    if a.vararg or a.kwarg or a.kwonlyargs or a.defaults:
+        return None
+    if len(names) != (2 if takes is Takes.BOTH else 1):
         return None
     if any(isinstance(n, ast.NamedExpr) for n in ast.walk(function)):
         return None
     returned = one_line(site.context.source, function.body)
     if "#" in returned:
         return None
-    first, second = names
-    return Body(Code(""), (first, second), returned, function, definition, site.context)
+    both = _both(names, takes)
+    returned = _as_pair(returned, takes)
+    return Body(Code(""), both, returned, function, definition, site.context, takes=takes)
 
 
 def own_definition(site: Site, function: ast.Name) -> ast.FunctionDef | ast.Assign | None:
@@ -239,11 +277,12 @@ def _module_function(site: Site, function: ast.Name) -> ast.FunctionDef | None:
     return found
 
 
-def _is_plain(node: ast.FunctionDef) -> bool:
+def _is_plain(node: ast.FunctionDef, takes: Takes) -> bool:
     a = node.args
     if a.vararg or a.kwarg or a.kwonlyargs or a.defaults or node.decorator_list:
         return False
-    if len(a.args) + len(a.posonlyargs) != 2 or ast.get_docstring(node) is not None:
+    count = 2 if takes is Takes.BOTH else 1
+    if len(a.args) + len(a.posonlyargs) != count or ast.get_docstring(node) is not None:
         return False
     returns = [n for n in walk_scope(node.body) if isinstance(n, ast.Return)]
     if returns != node.body[-1:] or returns[0].value is None:
@@ -267,36 +306,46 @@ def _colon_line(source: Text, node: ast.FunctionDef) -> int:
     return line
 
 
-def called_body(site: Site, function: ast.expr, wishes: tuple[str, str]) -> Body:
+def called_body(
+    site: Site, function: ast.expr, wishes: tuple[str, str], takes: Takes = Takes.BOTH
+) -> Body:
     """A body that stays a function and is called in each iteration."""
     context = site.context
     plain = _plain_partial(function, context)
     if plain is not None:
-        return _called_partial(site, plain, wishes)
+        return _called_partial(site, plain, wishes, takes)
     text = one_line(context.source, function)
     before = None
     if not isinstance(function, ast.Name | ast.Attribute):
         name = context.fresh.name("step", "body")
         before, text = f"{name} = {text}", name
     found = _source(context, _unwrapped(function, context))
-    first, second = _wished(found, 0, (), wishes)
-    call = f"{text}({first}, {second})"
-    return Body(Code(""), (first, second), call, found, None, context, before, called=True)
+    names = _wished(found, 0, (), wishes, takes)
+    returned = _as_pair(f"{text}({', '.join(_given(names, takes))})", takes)
+    body = Body(Code(""), names, returned, found, None, context, before, called=True)
+    return replace(body, takes=takes)
 
 
-def _called_partial(site: Site, call: ast.Call, wishes: tuple[str, str]) -> Body:
+def _given(names: tuple[str, str], takes: Takes) -> tuple[str, ...]:
+    return names if takes is Takes.BOTH else names[1:]
+
+
+def _called_partial(
+    site: Site, call: ast.Call, wishes: tuple[str, str], takes: Takes
+) -> Body:
     """`partial(f, a, k=b)` is the call `f(a, …, k=b)`."""
     context = site.context
     source = context.source
     function, *arguments = call.args
     found = _source(context, function)
     keywords = tuple(k.arg or "" for k in call.keywords)
-    first, second = _wished(found, len(arguments), keywords, wishes)
+    names = _wished(found, len(arguments), keywords, wishes, takes)
     given = [one_line(source, a) for a in arguments]
     named = [f"{k.arg}={one_line(source, k.value)}" for k in call.keywords]
-    text = f"{one_line(source, function)}({', '.join([*given, first, second, *named])})"
+    inside = ", ".join([*given, *_given(names, takes), *named])
+    text = _as_pair(f"{one_line(source, function)}({inside})", takes)
     kinds = tuple(kind_of(a, context) for a in arguments)
-    body = Body(Code(""), (first, second), text, found, None, context, called=True)
+    body = Body(Code(""), names, text, found, None, context, called=True, takes=takes)
     return replace(body, given=kinds, named=keywords)
 
 
@@ -339,13 +388,16 @@ def _positional(
     function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda,
     count: int,
     keywords: tuple[str, ...],
+    takes: Takes,
 ) -> list[str]:
-    """The parameters that a loop gives values to: two, others have a default."""
+    """The parameters that a loop gives values to: two of them, others have a default."""
     a = function.args
     names = [p.arg for p in (*a.posonlyargs, *a.args)]
     required = names[: len(names) - len(a.defaults)]
     own = [n for n in names if n not in ("self", "cls")][count:]
     own = [n for n in own if n not in keywords]
+    if takes is not Takes.BOTH:
+        own = [NO_PARAMETER, *own]
     return own if len(own) <= 2 or own[2] in required else own[:2]
 
 
@@ -354,9 +406,10 @@ def _wished(
     count: int,
     keywords: tuple[str, ...],
     wishes: tuple[str, str],
+    takes: Takes,
 ) -> tuple[str, str]:
     """Names for the two parameters: those of the source, where it gives them."""
-    own = _positional(function, count, keywords) if function is not None else []
+    own = _positional(function, count, keywords, takes) if function is not None else []
     if len(own) != 2:
         return wishes
     first, second = (n if n.strip("_") else w for n, w in zip(own, wishes, strict=True))

@@ -200,6 +200,21 @@ def single_result(site: Site) -> Results:
     return Results(None, None, lambda carry, _: _rest(site, call, carry), wants_ys=False)
 
 
+def stack_results(site: Site) -> Results:
+    """The result of a map, which is the stack of its outputs."""
+    statement, call = site.statement, call_of(site)
+    if site.context.parent(call) is statement:
+        if isinstance(statement, ast.Expr):
+            return Results.of_patterns(None, None)
+        if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
+            return Results.of_patterns(None, _pattern(site, statement.targets[0]))
+
+    def rest(_: str, ys: str) -> str:
+        return _rest(site, call, ys)
+
+    return Results(None, None, rest, wants_carry=False, item_of_ys=_index(site, call))
+
+
 def _of_carry(site: Site, target: ast.expr) -> Results:
     first, gone = _taken_apart(site, target)
     return replace(Results.of_patterns(_pattern(site, first), None), gone=gone)

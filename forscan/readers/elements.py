@@ -88,7 +88,7 @@ class Elements:
             if isinstance(part, ast.Constant) and part.value is None:
                 line = f"{name} = None"
                 if name in binds(lax.code.statements):
-                    lax.code = Code(f"{line}\n{lax.code.text}")
+                    lax.put_first(line)
                 else:
                     lax.before.append(line)
                 continue

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from forscan.analyse.kinds import NUMBER
-from forscan.analyse.uses import Kind, Uses
+from forscan.analyse.uses import Kind, Use, Uses
 from forscan.find.context import FunctionContext
 from forscan.find.sites import Site
 from forscan.model import Counter, Loop, Reading, Refusal, Refused
@@ -43,7 +43,9 @@ def read(site: Site, copied: bool = False) -> Reading:
         copied=copied,
     )
     lax = LaxLoop.read(site, call)
-    _check_index(lax)
+    if _is_array(lax):
+        jnp = site.context.module.spelling(site.node).jnp
+        lax.put_first(f"{lax.other} = {jnp}.asarray({lax.other})")
     source = site.context.source
     name = lax.other if lax.uses_other() else "_"
     unroll = given.get("unroll")
@@ -55,19 +57,21 @@ def read(site: Site, copied: bool = False) -> Reading:
     return lax.reading(loop)
 
 
-def _check_index(lax: LaxLoop) -> None:
-    """Integer arithmetic that wraps around in int32 and does not in Python."""
-    function = lax.body.function
-    if function is None:
-        return
+def _is_array(lax: LaxLoop) -> bool:
+    """Whether the body asks the index for what only arrays have: `i.astype(float)`.
+
+    Raises:
+      Refused: integer arithmetic wraps around in int32 and does not in Python.
+    """
     names = lax.body.own_parameters
-    if len(names) != 2:
-        return
+    if lax.body.function is None or len(names) != 2:
+        return False
     place = lax.body.context
-    if isinstance(function, ast.FunctionDef):
-        place = FunctionContext(lax.site.context.module, function)
-    for use in Uses(place, lax.body.nodes).of(names[0], integer=True):
-        if use.kind is Kind.HAZARD and "argument of" not in use.what:
+    if isinstance(lax.body.function, ast.FunctionDef):
+        place = FunctionContext(lax.site.context.module, lax.body.function)
+    uses = Uses(place, lax.body.nodes).of(names[0], integer=True)
+    for use in uses:
+        if use.kind is Kind.HAZARD and "argument of" not in use.what and not _is_float(use, place):
             raise Refused(
                 Refusal(
                     "FSC403",
@@ -78,3 +82,15 @@ def _check_index(lax: LaxLoop) -> None:
                     use.node.col_offset + 1,
                 )
             )
+    return any(isinstance(place.parent(u.node), ast.Attribute) for u in uses)
+
+
+def _is_float(use: Use, context: FunctionContext) -> bool:
+    """`0.5 ** i`: a power of a float is one, for either kind of integer."""
+    parent = context.parent(use.node)
+    return (
+        isinstance(parent, ast.BinOp)
+        and isinstance(parent.op, ast.Pow)
+        and isinstance(parent.left, ast.Constant)
+        and isinstance(parent.left.value, float)
+    )

@@ -14,7 +14,7 @@ from functools import cached_property
 from forscan.analyse.kinds import ARRAY, NOTHING, NUMBER, UNKNOWN, Kind, kind_of, of_items
 from forscan.find.sites import Site
 from forscan.model import Carry, Loop, Output, Reading
-from forscan.readers.body import Body, called_body, read_body
+from forscan.readers.body import Body, Takes, called_body, read_body
 from forscan.readers.calls import Results
 from forscan.readers.coalesce import coalesced
 from forscan.readers.naming import CannotRename, Naming, is_start, names_in
@@ -40,6 +40,7 @@ class Call:
       sources: names that are read when the loop begins.
       other: gives the kind of what the other parameter of a body gets.
       copied: whether the body of a module function is read as if it stood here.
+      takes: what the body function is given.
     """
 
     function: ast.expr
@@ -51,6 +52,7 @@ class Call:
     sources: frozenset[str]
     other: Callable[[Body], Kind]
     copied: bool = False
+    takes: Takes = Takes.BOTH
 
 
 @dataclass
@@ -79,17 +81,22 @@ class LaxLoop:
 
     @classmethod
     def read(cls, site: Site, call: Call) -> LaxLoop:
+        given = call.function, call.wishes
         try:
-            loop = cls(site, call, read_body(site, call.function, call.wishes, call.copied))
+            loop = cls(site, call, read_body(site, *given, call.copied, call.takes))
             loop._take_apart()
         except CannotRename:
-            loop = cls(site, call, called_body(site, call.function, call.wishes))
+            loop = cls(site, call, called_body(site, *given, call.takes))
             loop._take_apart()
         return loop
 
     @property
     def other(self) -> str:
         return self.body.parameters[1 - self.call.carry_at]
+
+    def put_first(self, line: str) -> None:
+        """Adds a statement at the head of an iteration."""
+        self.code = _joined(Code(line), self.code.text)
 
     def own(self, name: str) -> str:
         """What a variable is called in the source of the body."""
@@ -213,7 +220,7 @@ class LaxLoop:
             call.function,
             call.sources,
             all_names(ast.parse(_inside_function(rest))) if rest else (),
-            [*names_in(results.carry), *names_in(results.ys)],
+            [*names_in(results.carry), *names_in(results.ys), *reads(results.gone or [])],
         )
         items = None if pattern is None else leaves(pattern)
         own = items if items is not None else [body.parameters[call.carry_at]]

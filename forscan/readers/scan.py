@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
-import ast
-from dataclasses import replace
-
-from forscan.analyse.kinds import NOTHING, Kind
 from forscan.find.sites import Site
-from forscan.model import Counter, Element, Loop, Reading, Refusal, Refused
-from forscan.readers.body import Body
-from forscan.readers.bounds import check_length, known
+from forscan.model import Reading
 from forscan.readers.calls import arguments, check_place, pair_results
-from forscan.readers.elements import Elements, arange, index_is_a_number
-from forscan.readers.lax_loop import Call, LaxLoop, names_read
-from forscan.syntax.code import Code, one_line
+from forscan.readers.over_xs import OverXs
 
 _PARAMETERS = ("f", "init", "xs", "length", "reverse", "unroll", "_split_transpose")
 
@@ -30,127 +22,4 @@ def read(site: Site, copied: bool = False) -> Reading:
     """
     given = arguments(site, _PARAMETERS, 2)
     check_place(site)
-    return _Scan(site, given, copied).read()
-
-
-class _Scan:
-    def __init__(self, site: Site, given: dict[str, ast.expr], copied: bool) -> None:
-        self.copied = copied
-        self.site = site
-        self.context = site.context
-        self.given = given
-        self.xs = self.optional("xs")
-        self.length = self.optional("length")
-        self.reverse = self.flag("reverse")
-        self.elements = Elements(site, self.xs, self.reverse) if self.xs is not None else None
-        self.results = pair_results(site)
-
-    def optional(self, name: str) -> ast.expr | None:
-        value = self.given.get(name)
-        return None if isinstance(value, ast.Constant) and value.value is None else value
-
-    def flag(self, name: str) -> bool:
-        value = self.given.get(name)
-        if value is None:
-            return False
-        if isinstance(value, ast.Constant) and isinstance(value.value, bool):
-            return value.value
-        raise self.refusal(
-            "FSC306",
-            f"{name} of the scan is not a literal, so the direction is not known",
-            "Write True or False.",
-            value,
-        )
-
-    def refusal(self, code: str, message: str, help: str, node: ast.expr | None = None) -> Refused:
-        place = node or self.site.node
-        return Refused(Refusal(code, message, help, place.lineno, place.col_offset + 1))
-
-    def text(self, node: ast.expr) -> str:
-        return one_line(self.context.source, node)
-
-    def read(self) -> Reading:
-        self.check_trips()
-        lax = LaxLoop.read(
-            self.site,
-            Call(
-                self.given["f"],
-                self.given["init"],
-                self.results,
-                carry_at=0,
-                wishes=("carry", "x"),
-                has_outputs=True,
-                sources=names_read([self.elements and self.elements.display, self.length]),
-                other=self.slice_kind,
-                copied=self.copied,
-            ),
-        )
-        if lax.outputs and self.may_be_empty():
-            raise self.refusal(
-                "FSC206",
-                "the scan may have no steps: its outputs are then empty arrays, but a list that "
-                "stays empty cannot be stacked",
-                "Make sure that there is at least one step, or keep the scan.",
-            )
-        counter, elements = self.space(lax)
-        arrays = bool(elements) and all(e.is_array or e.parts for e in elements)
-        unroll = self.given.get("unroll")
-        loop = Loop(
-            Code(""),
-            counter=counter,
-            elements=tuple(elements),
-            length=None if counter or (arrays and self.length is None) else self.trips(elements),
-            reverse=self.reverse,
-            unroll=self.text(unroll) if unroll is not None else None,
-        )
-        return lax.reading(loop)
-
-    # The trip count.
-
-    def check_trips(self) -> None:
-        if self.length is not None:
-            check_length(self.site, self.length)
-        elif isinstance(self.xs, ast.Call):
-            if self.context.resolve(self.xs.func) == "jax.numpy.arange":
-                for argument in self.xs.args:
-                    check_length(self.site, argument)
-
-    def trips(self, elements: list[Element]) -> str:
-        if self.length is not None:
-            return self.text(self.length)
-        assert self.elements is not None
-        return self.elements.trip_count(elements)
-
-    def may_be_empty(self) -> bool:
-        """A slice with a bound that is not known, or a literal 0."""
-        if self.length is not None and known(self.length, self.context) == 0:
-            return True
-        xs = self.elements.display if self.elements is not None else None
-        parts = xs.elts if isinstance(xs, ast.Tuple) else [xs]
-        for part in parts:
-            if isinstance(part, ast.Subscript) and isinstance(part.slice, ast.Slice):
-                upper = part.slice.upper
-                if upper is not None and known(upper, self.context) is None:
-                    if not isinstance(upper, ast.UnaryOp):
-                        return True
-        return False
-
-    # The slices.
-
-    def slice_kind(self, body: Body) -> Kind:
-        return NOTHING if self.elements is None else self.elements.kind(body)
-
-    def space(self, lax: LaxLoop) -> tuple[Counter | None, list[Element]]:
-        """The induction variable or the elements of the loop."""
-        used = lax.uses_other()
-        if self.elements is None:
-            if used and lax.other != "None":
-                lax.code = Code(f"{lax.other} = None\n{lax.code.text}")
-            return None, []
-        counter = arange(self.elements.given, self.context)
-        if counter is not None and not self.index_is_a_number(lax):
-            return replace(counter, name=lax.other if used else "_"), []
-        return self.elements.read(lax)
-
-    def index_is_a_number(self, lax: LaxLoop) -> bool:
-        return len(lax.body.own_parameters) != 2 or index_is_a_number(lax, lax.other)
+    return OverXs(site, given, pair_results(site), copied).read()
