@@ -100,7 +100,8 @@ def _ignored(code: str) -> Refusal:
 def may_hold_loops(content: bytes, config: Config) -> bool:
     """The text prefilter: most files hold nothing of interest."""
     if config.to == "for" or config.restyles:
-        return any(word in content for word in (b"scan", b"fori_loop", b"for "))
+        words = (b"scan", b"_loop", b".map(", b"import map", b"for ")
+        return any(word in content for word in words)
     if re.search(rb"\bfor\b", content) is None:
         return False
     # Where the user says what is traced, a file need not mention jax.

@@ -19,7 +19,7 @@ from forscan.model import Loop, Reading, Refusal, Refused, Spelling
 from forscan.passes.draft import Draft
 from forscan.passes.parameters import to_carry, to_closure
 from forscan.passes.table import run_passes
-from forscan.readers import for_stmt, fori_loop, scan
+from forscan.readers import associative_scan, for_stmt, fori_loop, map, scan, while_loop
 from forscan.reshape.compose import compose
 from forscan.reshape.site import LoopText, Reshaped
 from forscan.reshape.table import IMPROVEMENTS, STRATEGIES
@@ -41,6 +41,9 @@ _WRITERS: dict[str, Writer] = {
 _READERS: dict[str, Callable[[Site, bool], Reading]] = {
     "scan": scan.read,
     "fori_loop": fori_loop.read,
+    "map": map.read,
+    "while_loop": while_loop.read,
+    "associative_scan": associative_scan.read,
 }
 
 

@@ -84,9 +84,17 @@ class Body:
         return list(self.function.body)
 
     @property
+    def place(self) -> FunctionContext:
+        """The function that its statements are in, in the file."""
+        if isinstance(self.function, ast.FunctionDef):
+            return FunctionContext(self.context.module, self.function)
+        return self.context
+
+    @property
     def mutates(self) -> bool:
         """Whether it changes in place a container that it may have been given."""
-        return any(_is_mutation(n) for n in walk_all(self.nodes))
+        own = _own_lists(self.nodes)
+        return any(_is_mutation(n, own) for n in walk_all(self.nodes))
 
     @property
     def names(self) -> set[str]:
@@ -416,9 +424,23 @@ def _wished(
     return first, second
 
 
-def _is_mutation(node: ast.AST) -> bool:
+def _own_lists(nodes: list[ast.AST]) -> set[str]:
+    """Names that the code gives to new lists."""
+    return {
+        n.targets[0].id
+        for n in nodes
+        if isinstance(n, ast.Assign)
+        and isinstance(n.targets[0], ast.Name)
+        and isinstance(n.value, ast.List)
+    }
+
+
+def _is_mutation(node: ast.AST, own: set[str]) -> bool:
     if isinstance(node, ast.Subscript | ast.Attribute):
         return not isinstance(node.ctx, ast.Load)
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        return node.func.attr in _MUTATING and not isinstance(node.func.value, ast.Subscript)
+        value = node.func.value
+        if isinstance(value, ast.Name) and value.id in own:
+            return False
+        return node.func.attr in _MUTATING and not isinstance(value, ast.Subscript)
     return False

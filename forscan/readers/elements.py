@@ -171,7 +171,7 @@ def index_is_a_number(lax: LaxLoop, name: str) -> bool:
     if function is None:
         return True
     own = lax.own(name)
-    place = _place(lax.body)
+    place = lax.body.place
     uses = Uses(place, lax.body.nodes).of(own, integer=True)
     deleted = any(
         isinstance(n, ast.Name) and n.id == own and isinstance(n.ctx, ast.Del)
@@ -188,18 +188,11 @@ def _is_bound(use: Use, context: FunctionContext) -> bool:
     return context.resolve(call.func) == "jax.lax.fori_loop"
 
 
-def _place(body: Body) -> FunctionContext:
-    """The function that the statements of a body are in, in the file."""
-    if isinstance(body.function, ast.FunctionDef):
-        return FunctionContext(body.context.module, body.function)
-    return body.context
-
-
 def _uses_as_array(body: Body, name: str, item: int | None = None) -> bool:
     """Whether the body uses a variable, under its own name, as only arrays can be used."""
     if body.function is None:
         return False
-    place = _place(body)
+    place = body.place
     if isinstance(body.function, ast.FunctionDef) and item is None:
         if kind_of(ast.Name(name, ast.Load()), place) == ARRAY:
             return True

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import ast
-
 from forscan.analyse.kinds import NUMBER
-from forscan.analyse.uses import Kind, Use, Uses
-from forscan.find.context import FunctionContext
 from forscan.find.sites import Site
-from forscan.model import Counter, Loop, Reading, Refusal, Refused
+from forscan.model import Counter, Loop, Reading
 from forscan.readers.bounds import check_length
 from forscan.readers.calls import arguments, check_place, single_result
+from forscan.readers.index import check_index
 from forscan.readers.lax_loop import Call, LaxLoop, names_read
 from forscan.syntax.code import Code, one_line
 
@@ -43,9 +40,8 @@ def read(site: Site, copied: bool = False) -> Reading:
         copied=copied,
     )
     lax = LaxLoop.read(site, call)
-    if _is_array(lax):
-        jnp = site.context.module.spelling(site.node).jnp
-        lax.put_first(f"{lax.other} = {jnp}.asarray({lax.other})")
+    if len(lax.body.own_parameters) == 2:
+        check_index(lax, lax.other)
     source = site.context.source
     name = lax.other if lax.uses_other() else "_"
     unroll = given.get("unroll")
@@ -55,42 +51,3 @@ def read(site: Site, copied: bool = False) -> Reading:
         unroll=one_line(source, unroll) if unroll is not None else None,
     )
     return lax.reading(loop)
-
-
-def _is_array(lax: LaxLoop) -> bool:
-    """Whether the body asks the index for what only arrays have: `i.astype(float)`.
-
-    Raises:
-      Refused: integer arithmetic wraps around in int32 and does not in Python.
-    """
-    names = lax.body.own_parameters
-    if lax.body.function is None or len(names) != 2:
-        return False
-    place = lax.body.context
-    if isinstance(lax.body.function, ast.FunctionDef):
-        place = FunctionContext(lax.site.context.module, lax.body.function)
-    uses = Uses(place, lax.body.nodes).of(names[0], integer=True)
-    for use in uses:
-        if use.kind is Kind.HAZARD and "argument of" not in use.what and not _is_float(use, place):
-            raise Refused(
-                Refusal(
-                    "FSC403",
-                    f"the index {names[0]} is used as {use.what}: an int32 wraps around, "
-                    "a Python int does not",
-                    "Iterate jnp.arange by hand, or keep the fori_loop.",
-                    use.node.lineno,
-                    use.node.col_offset + 1,
-                )
-            )
-    return any(isinstance(place.parent(u.node), ast.Attribute) for u in uses)
-
-
-def _is_float(use: Use, context: FunctionContext) -> bool:
-    """`0.5 ** i`: a power of a float is one, for either kind of integer."""
-    parent = context.parent(use.node)
-    return (
-        isinstance(parent, ast.BinOp)
-        and isinstance(parent.op, ast.Pow)
-        and isinstance(parent.left, ast.Constant)
-        and isinstance(parent.left.value, float)
-    )

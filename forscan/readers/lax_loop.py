@@ -189,13 +189,27 @@ class LaxLoop:
         init, _ = own_tuple(self.site, self.call.init)
         pattern = expression(results.carry) if results.carry else init
         items = leaves(pattern) if isinstance(pattern, ast.Tuple) else None
+        if items is None and self.call.takes is Takes.CARRY:
+            items = self._invented(init)
         if items is None or len(set(items)) < len(items) or "_" in items:
             return
-        assert isinstance(pattern, ast.Tuple)
-        if len(items) == len(pattern.elts) and not set(items) & set(body.locals):
+        flat = not isinstance(pattern, ast.Tuple) or len(items) == len(pattern.elts)
+        if flat and not set(items) & set(body.locals):
             named = by_index(body.code, body.returned, name, items)
             if named is not None:
                 self.body = replace(body, code=named[0], returned=named[1])
+
+    def _invented(self, init: ast.expr) -> list[str] | None:
+        """Names for the items of a state with a counter, from what they begin with."""
+        if not isinstance(init, ast.Tuple):
+            return None
+        fresh, own = self.site.context.fresh, self.body.parameters[self.call.carry_at]
+        names = []
+        for item in init.elts:
+            known = _bare_name(item) if _bare_name(item) not in names else None
+            number = isinstance(item, ast.Constant) and isinstance(item.value, int)
+            names.append(known or fresh.name(*("ikn" if number else "xyz"), own))
+        return names
 
     def _item_starts(self, pattern: ast.expr | None) -> list[ast.expr | None]:
         """The expressions that the items begin with, where they are written apart."""
