@@ -18,7 +18,7 @@ from forscan.readers.body import Body, Takes, called_body, read_body
 from forscan.readers.calls import Results
 from forscan.readers.coalesce import coalesced
 from forscan.readers.naming import CannotRename, Naming, is_start, names_in
-from forscan.readers.own_values import own_tuple
+from forscan.readers.own_values import own_tuple, own_value
 from forscan.readers.patterns import aligned, bare, by_index, head_unpacking, leaves, packed, reads_in
 from forscan.readers.removal import name_of, removed
 from forscan.readers.starts import Starts
@@ -297,11 +297,21 @@ class LaxLoop:
     def _add_whole(self, carry: str, update: str) -> None:
         if _is_none(self.call.init):
             return
-        start = Starts(self.site, self.body).text(self.call.init)
+        start = self._start(carry, self.call.init)
         result = self.call.results.carry
         if result is None and self.call.results.wants_carry:
             result = carry
         self.carries.append(Carry(carry, start, update, result))
+
+    def _start(self, target: str, node: ast.expr) -> str:
+        """Python for a start value; what had a name for this loop only needs it no more."""
+        starts = Starts(self.site, self.body)
+        if isinstance(node, ast.Name) and node.id != target:
+            value, statement = own_value(self.site, node)
+            if statement is not None and starts.text(node) == node.id:
+                self.gone.append(statement)
+                return starts.text(value)
+        return starts.text(node)
 
     def _add_items(
         self,
@@ -313,12 +323,13 @@ class LaxLoop:
         found = head_unpacking(self.code, self.body.parameters[self.call.carry_at])
         assert found is not None
         self.code = Code(self.code.edited([removal(self.code, found[0])]).text.strip("\n"))
-        starter = Starts(self.site, self.body)
         if None in starts:
-            self.before.append(f"{bare(packed(pattern, names))} = {starter.text(self.call.init)}")
+            init = Starts(self.site, self.body).text(self.call.init)
+            self.before.append(f"{bare(packed(pattern, names))} = {init}")
             texts = list(names)
         else:
-            texts = [starter.text(s) for s in starts if s is not None]
+            pairs = zip(names, starts, strict=True)
+            texts = [self._start(n, s) for n, s in pairs if s is not None]
         updates = aligned(pattern, expression(update))
         assert updates is not None
         results = self._result_names(pattern)

@@ -11,6 +11,9 @@ from forscan.syntax.code import expression
 from forscan.syntax.names import free_names, parameters, walk_all, walk_scope
 
 
+_STARTS = ("init", "start", "first", "zero", "ones", "empty")
+
+
 class CannotRename(Exception):
     """A variable must get another name, and is bound by more than assignments."""
 
@@ -123,4 +126,4 @@ def names_in(text: str | None) -> list[str]:
 
 def is_start(name: str) -> bool:
     """Whether a name speaks of the start only, so that no loop should change it."""
-    return name.startswith(("init", "start", "first")) or name.endswith(("0", "_init", "_start"))
+    return name.startswith(_STARTS) or name.endswith(("0", "_init", "_start"))

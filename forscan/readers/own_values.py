@@ -1,4 +1,4 @@
-"""Tuples that are made for one loop only, and go when the loop takes them apart."""
+"""Values that are named for one loop only, and go where the loop needs no name for them."""
 
 from __future__ import annotations
 
@@ -10,14 +10,20 @@ from forscan.syntax.names import binds, reads, walk_scope
 
 
 def own_tuple(site: Site, node: ast.expr) -> tuple[ast.expr, ast.stmt | None]:
-    """The tuple that a name stands for, where the loop is its only reader.
+    """The tuple that a name stands for, where the loop is its only reader."""
+    value, statement = own_value(site, node)
+    return (value, statement) if isinstance(value, ast.Tuple) else (node, None)
+
+
+def own_value(site: Site, node: ast.expr) -> tuple[ast.expr, ast.stmt | None]:
+    """What a name stands for, where the loop is its only reader.
 
     Args:
       site: the loop.
       node: an argument of its call.
 
     Returns:
-      The display and the statement that makes it; the node itself where it is no such name.
+      The value and the statement that names it; the node itself where it is no such name.
     """
     context = site.context
     if not isinstance(node, ast.Name) or node.id in context.outside:
@@ -28,7 +34,7 @@ def own_tuple(site: Site, node: ast.expr) -> tuple[ast.expr, ast.stmt | None]:
     later: set[str] = set()
     for statement in reversed(block[: block.index(site.statement)]):
         match statement:
-            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Tuple() as value) if (
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if (
                 name == node.id
             ):
                 movable = not later & {*reads(value)} and _is_alone(site, statement)
