@@ -17,6 +17,7 @@ from forscan.find.sites import Site, find_sites
 from forscan.format import fit
 from forscan.model import Loop, Reading, Refusal, Refused, Spelling
 from forscan.passes.draft import Draft
+from forscan.passes.index_to_carry import index_to_carry
 from forscan.passes.parameters import to_carry, to_closure
 from forscan.passes.table import run_passes
 from forscan.readers import associative_scan, for_stmt, fori_loop, map, scan, while_loop
@@ -178,7 +179,10 @@ def _read(site: Site, form: str, config: Config) -> Reading:
     else:
         copied = config.params == "closure" and form == site.form
         reading = _READERS[site.form](site, copied)
-        if form not in ("for", site.form):
+        if form == site.form == "scan":  # where an index is no more than one of the xs
+            draft = index_to_carry(Draft.of_reading(site, form, reading))
+            reading = replace(reading, loop=draft.loop)
+        elif form != "for":
             draft = run_passes(Draft.of_reading(site, form, reading))
             reading = replace(reading, loop=draft.loop)
     loop = _styled(reading.loop, site, config)

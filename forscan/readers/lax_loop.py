@@ -107,10 +107,12 @@ class LaxLoop:
 
     def uses_other(self) -> bool:
         """Whether an iteration reads the parameter that is not the carry."""
+        return self.reads(self.other)
+
+    def reads(self, name: str) -> bool:
+        """Whether an iteration reads a variable."""
         texts = [o.value for o in self.outputs] + [c.update for c in self.carries]
-        return self.other in reads(self.code.statements) or any(
-            self.other in reads(expression(t)) for t in texts
-        )
+        return any(name in reads(n) for n in (self.code.tree, *map(expression, texts)))
 
     # Kinds.
 

@@ -6,12 +6,14 @@ import ast
 from dataclasses import replace
 
 from forscan.analyse.kinds import NOTHING, Kind
+from forscan.analyse.trip_count import add
 from forscan.find.sites import Site
 from forscan.model import Counter, Element, Loop, Reading, Refusal, Refused
 from forscan.readers.body import Body, Takes
 from forscan.readers.bounds import check_length, known
 from forscan.readers.calls import Results
 from forscan.readers.elements import Elements, arange, index_is_a_number
+from forscan.readers.index import counted
 from forscan.readers.lax_loop import Call, LaxLoop, names_read
 from forscan.syntax.code import Code, one_line
 
@@ -93,6 +95,7 @@ class OverXs:
                 "Make sure that there is at least one step, or keep it.",
             )
         counter, elements = self.space(lax)
+        counter = counter or self.counted(lax, elements)
         arrays = bool(elements) and all(e.is_array or e.parts for e in elements)
         unroll = self.given.get("unroll")
         loop = Loop(
@@ -151,6 +154,17 @@ class OverXs:
         if counter is not None and not self.index_is_a_number(lax):
             return replace(counter, name=lax.other if used else "_"), []
         return self.elements.read(lax)
+
+    def counted(self, lax: LaxLoop, elements: list[Element]) -> Counter | None:
+        """An index that is carried beside the slices."""
+        if self.reverse or (elements and not all(e.is_array or e.parts for e in elements)):
+            return None
+        if not elements and self.length is None:
+            return None
+        found = counted(lax, "0" if elements else None)
+        if found is None or not lax.reads(found.name):
+            return None
+        return replace(found, stop=add(self.trips(elements), int(found.start)))
 
     def index_is_a_number(self, lax: LaxLoop) -> bool:
         return len(lax.body.own_parameters) != 2 or index_is_a_number(lax, lax.other)

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from forscan.analyse.kinds import UNKNOWN
 from forscan.analyse.trip_count import literal_int
 from forscan.find.sites import Site
-from forscan.model import Carry, Counter, Loop, Reading, Refusal, Refused
+from forscan.model import Counter, Loop, Reading, Refusal, Refused
 from forscan.readers.body import Takes, own_definition
 from forscan.readers.bounds import check_length
 from forscan.readers.calls import arguments, check_place, single_result
-from forscan.readers.index import check_index
+from forscan.readers.index import check_index, is_wanted, take_counter
 from forscan.readers.lax_loop import Call, LaxLoop, names_read
 from forscan.readers.own_values import own_tuple
-from forscan.syntax.code import Code, expression, one_line
-from forscan.syntax.names import binds, names_in, parameters, reads
+from forscan.syntax.code import Code, one_line
+from forscan.syntax.names import names_in, parameters
 
 _PARAMETERS = ("cond_fun", "body_fun", "init_val")
 
@@ -58,10 +58,8 @@ def read(site: Site, copied: bool = False) -> Reading:
         condition = own_definition(site, given["cond_fun"])
         lax.gone += [condition] if condition is not None else []
     stop = one_line(site.context.source, bound.stop)
-    used = name in reads(lax.code.statements) or any(
-        name in reads(expression(c.update)) for c in lax.carries
-    )
-    counter = Counter(name if used else "_", bound.stop_text(stop), ast.unparse(start))
+    spelled = name if lax.reads(name) else "_"
+    counter = Counter(spelled, bound.stop_text(stop), ast.unparse(start))
     return lax.reading(Loop(Code(""), counter=counter))
 
 
@@ -160,33 +158,9 @@ def _take_counter(lax: LaxLoop, bound: _Bound) -> str:
     if bound.item >= len(lax.carries) or len(lax.carries) < 2:
         raise _refusal(site, "the body does not take its state apart")
     carry = lax.carries[bound.item]
-    name = carry.target
-    if not _counts(lax, carry):
-        raise _refusal(site, f"{name} is not counted up by one in each iteration")
-    kept = [c for c in lax.carries if c is not carry]
-    read = [t for c in kept for t in reads(expression(c.init))]
-    after = {n for line in lax.after for n in names_in(ast.parse(f"def f():\n    {line}"))}
-    if carry.result is not None and (lax.call.results.rest is None or name in after):
+    if is_wanted(lax, carry):
+        name = carry.target
         raise _refusal(site, f"the counter {name} is read behind the loop, where it is an array")
-    assert name not in read or carry.init != name
-    lax.carries = kept
-    return name
-
-
-def _counts(lax: LaxLoop, carry: Carry) -> bool:
-    """Whether the counter is one more at the end of the body; drops the statement for it."""
-    name = carry.target
-    writers = [s for s in lax.code.statements if name in binds(s)]
-    if not writers:
-        return carry.update.replace(" ", "") in (f"{name}+1", f"1+{name}")
-    [statement, *others] = writers
-    text = ast.unparse(statement).replace(" ", "")
-    forms = (f"{name}={name}+1", f"{name}+=1", f"{name}=1+{name}")
-    behind = lax.code.statements[lax.code.statements.index(statement) + 1 :]
-    values = [expression(c.update) for c in lax.carries if c is not carry]
-    if others or carry.update != name or text not in forms:
-        return False
-    if any(name in reads(n) for n in (*behind, *values)):
-        return False
-    lax.code = Code(lax.code.edited([lax.code.remove(statement)]).text.strip("\n"))
-    return True
+    if not take_counter(lax, carry):
+        raise _refusal(site, f"{carry.target} is not counted up by one in each iteration")
+    return carry.target
