@@ -261,7 +261,9 @@ class _Conversion:
     def _may_wait(self, refused: Refused) -> bool:
         """Whether the trip count may be a number once a loop around it is a `for`."""
         others = sum(not p.waits for p in self.pending) > 1
-        return self.config.to == "for" and others and {r.code for r in refused.reasons} == {"FSC203"}
+        return (
+            self.config.to == "for" and others and {r.code for r in refused.reasons} == {"FSC203"}
+        )
 
     def _piece(self, site: Site) -> int:
         """The top-level statement that a loop stands in: one plan for it per round."""

@@ -35,7 +35,9 @@ def settings(options: Options, folder: Path) -> Config:
     styles = [f"--{name}" for name in ("unroll", "body", "params") if options.get(name) is not None]
     if config.to == "for" and styles:
         shaped = " and ".join(styles)
-        raise ConfigError(f"{shaped}: for lax.scan and fori_loop only, a `for` has no body function")
+        raise ConfigError(
+            f"{shaped}: for lax.scan and fori_loop only, a `for` has no body function"
+        )
     if config.to == "fori" and config.body == "lambda":
         raise ConfigError("--body lambda is for lax.scan: a fori_loop gets its body as a def")
     return config

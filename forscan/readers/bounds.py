@@ -84,6 +84,6 @@ def _carried_by(name: ast.Name, context: FunctionContext) -> str | None:
         if isinstance(node, ast.Call):
             form = LAX_LOOPS.get(context.module.imports.resolve(node.func) or "")
             given = [*node.args, *(k.value for k in node.keywords)] if form else []
-            if any(scope in context.module.traced.candidates(a) for a in given):
+            if any(f is scope for a in given for f in context.module.traced.candidates(a)):
                 return form
     return None

@@ -83,7 +83,8 @@ class Elements:
     def items(
         self, lax: LaxLoop, names: list[str], parts: list[ast.expr]
     ) -> tuple[Counter | None, list[Element]]:
-        counter, elements = None, []
+        counter: Counter | None = None
+        elements: list[Element] = []
         for name, part in zip(names, parts, strict=True):
             if isinstance(part, ast.Constant) and part.value is None:
                 line = f"{name} = None"
@@ -93,8 +94,8 @@ class Elements:
                     lax.before.append(line)
                 continue
             index = arange(part, self.context)
-            plain = index is not None and index.start == "0" and index.step == "1"
-            if counter is None and plain and not self.reverse and len(parts) > 1:
+            plain = len(parts) > 1 and not self.reverse and counter is None
+            if plain and index is not None and (index.start, index.step) == ("0", "1"):
                 if not index_is_a_number(lax, name):
                     counter = replace(index, name=name)
                     continue

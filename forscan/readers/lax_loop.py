@@ -19,7 +19,15 @@ from forscan.readers.calls import Results
 from forscan.readers.coalesce import coalesced
 from forscan.readers.naming import CannotRename, Naming, is_start, names_in
 from forscan.readers.own_values import own_tuple, own_value
-from forscan.readers.patterns import aligned, bare, by_index, head_unpacking, leaves, packed, reads_in
+from forscan.readers.patterns import (
+    aligned,
+    bare,
+    by_index,
+    head_unpacking,
+    leaves,
+    packed,
+    reads_in,
+)
 from forscan.readers.removal import name_of, removed
 from forscan.readers.starts import Starts
 from forscan.syntax.code import Code, expression, removal

@@ -10,7 +10,6 @@ from forscan.readers.body import Body
 from forscan.syntax.code import expression
 from forscan.syntax.names import free_names, parameters, walk_all, walk_scope
 
-
 _STARTS = ("init", "start", "first", "zero", "ones", "empty")
 
 

@@ -45,6 +45,7 @@ class OverXs:
         self.length = self.optional("length")
         self.reverse = self.flag("reverse")
         self.elements = Elements(site, self.xs, self.reverse) if self.xs is not None else None
+        self.display = self.elements.display if self.elements is not None else None
 
     def optional(self, name: str) -> ast.expr | None:
         value = self.given.get(name)
@@ -81,7 +82,7 @@ class OverXs:
                 carry_at=0,
                 wishes=("carry", "x"),
                 has_outputs=True,
-                sources=names_read([self.elements and self.elements.display, self.length]),
+                sources=names_read([self.display, self.length]),
                 other=self.slice_kind,
                 copied=self.copied,
                 takes=self.takes,
@@ -128,7 +129,7 @@ class OverXs:
         """A slice with a bound that is not known, or a literal 0."""
         if self.length is not None and known(self.length, self.context) == 0:
             return True
-        xs = self.elements.display if self.elements is not None else None
+        xs = self.display
         parts = xs.elts if isinstance(xs, ast.Tuple) else [xs]
         for part in parts:
             if isinstance(part, ast.Subscript) and isinstance(part.slice, ast.Slice):

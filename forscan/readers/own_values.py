@@ -34,9 +34,7 @@ def own_value(site: Site, node: ast.expr) -> tuple[ast.expr, ast.stmt | None]:
     later: set[str] = set()
     for statement in reversed(block[: block.index(site.statement)]):
         match statement:
-            case ast.Assign(targets=[ast.Name(id=name)], value=value) if (
-                name == node.id
-            ):
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if name == node.id:
                 movable = not later & {*reads(value)} and _is_alone(site, statement)
                 return (value, statement) if movable else (node, None)
             case ast.FunctionDef(decorator_list=[]) | ast.Assign():

@@ -162,4 +162,3 @@ def _alone(code: Code, statement: ast.stmt) -> bool:
 
 def _without(code: Code, statement: ast.stmt) -> Code:
     return Code(code.edited([code.remove(statement)]).text.rstrip("\n"))
-

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from forscan.model import Carry, Element, Loop, Output, Spelling
+from forscan.model import Carry, Counter, Element, Loop, Output, Spelling
 from forscan.syntax.code import expression, indent
 from forscan.syntax.names import Fresh, reads
 from forscan.syntax.rename import renamed
@@ -89,7 +89,7 @@ def _header(loop: Loop, fresh: Fresh, spelling: Spelling) -> tuple[str, list[str
         numbers = f"reversed({numbers})" if loop.reverse else numbers
         if not targets:
             return f"for {counter.name} in {numbers}:", []
-        if counter.start == "0" and counter.step == "1" and not loop.reverse:
+        if _numbers_all(counter, loop):
             target, source = _together(targets, sources)
             target = target if len(targets) == 1 else f"({target})"
             return f"for {counter.name}, {target} in enumerate({source}):", []
@@ -99,6 +99,12 @@ def _header(loop: Loop, fresh: Fresh, spelling: Spelling) -> tuple[str, list[str
         return f"for {spare} in range({loop.length}):", []
     target, source = _together(targets, sources)
     return f"for {target} in {source}:", []
+
+
+def _numbers_all(counter: Counter, loop: Loop) -> bool:
+    """Whether the index numbers the elements; a slice keeps the length that it has been given."""
+    plain = all(s.isidentifier() for e in loop.elements for s in e.parts or (e.source,))
+    return plain and (counter.start, counter.step) == ("0", "1") and not loop.reverse
 
 
 def _together(targets: list[str], sources: list[str]) -> tuple[str, str]:
