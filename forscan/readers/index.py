@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 
 from forscan.analyse.trip_count import literal_int
 from forscan.analyse.uses import Kind, Use, Uses
@@ -11,6 +12,7 @@ from forscan.model import Carry, Counter, Refusal, Refused
 from forscan.readers.lax_loop import LaxLoop
 from forscan.syntax.code import Code, expression
 from forscan.syntax.names import binds, names_in, reads
+from forscan.syntax.source import Edit, Text, apply_edits
 
 
 def check_index(lax: LaxLoop, name: str) -> None:
@@ -39,8 +41,34 @@ def check_index(lax: LaxLoop, name: str) -> None:
                 )
             )
     if any(isinstance(place.parent(u.node), ast.Attribute) for u in uses):  # i.astype(float)
-        jnp = lax.site.context.module.spelling(lax.site.node).jnp
-        lax.put_first(f"{name} = {jnp}.asarray({name})")
+        _make_array(lax, name)
+
+
+def _make_array(lax: LaxLoop, name: str) -> None:
+    """`jnp.asarray(i).astype(float)`; for a body that is called, i itself becomes an array."""
+    jnp = lax.site.context.module.spelling(lax.site.node).jnp
+    array = f"{jnp}.asarray({name})"
+    if lax.body.called:
+        lax.put_first(f"{name} = {array}")
+        return
+    lax.code = Code(_with_owner(lax.code, name, array))
+    inside = [replace(c, update=_in_expression(c.update, name, array)) for c in lax.carries]
+    values = [replace(o, value=_in_expression(o.value, name, array)) for o in lax.outputs]
+    lax.carries, lax.outputs = inside, values
+
+
+def _in_expression(text: str, name: str, owner: str) -> str:
+    return _with_owner(Text(f"({text}\n)"), name, owner)[1:-2]
+
+
+def _with_owner(code: Text, name: str, owner: str) -> str:
+    """The text with another owner of the attributes that a name is asked for."""
+    edits = [
+        Edit(code.start(n.value), code.end(n.value), owner)
+        for n in ast.walk(ast.parse(code.text))
+        if isinstance(n, ast.Attribute) and isinstance(n.value, ast.Name) and n.value.id == name
+    ]
+    return apply_edits(code.text, edits)
 
 
 def _uses(lax: LaxLoop, name: str) -> list[Use]:
