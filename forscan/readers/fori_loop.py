@@ -8,7 +8,8 @@ from forscan.model import Counter, Loop, Reading
 from forscan.readers.bounds import check_length
 from forscan.readers.calls import arguments, check_place, single_result
 from forscan.readers.index import check_index
-from forscan.readers.lax_loop import Call, LaxLoop, names_read
+from forscan.readers.lax_loop import LaxLoop
+from forscan.readers.parts import Call, names_read
 from forscan.syntax.code import Code, one_line
 
 _PARAMETERS = ("lower", "upper", "body_fun", "init_val", "unroll")

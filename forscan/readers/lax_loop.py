@@ -7,18 +7,27 @@ carry and the outputs.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from forscan.analyse.kinds import ARRAY, NOTHING, NUMBER, UNKNOWN, Kind, kind_of, of_items
+from forscan.analyse.kinds import NOTHING, UNKNOWN, Kind, kind_of
 from forscan.find.sites import Site
 from forscan.model import Carry, Loop, Output, Reading
-from forscan.readers.body import Body, Takes, called_body, read_body
-from forscan.readers.calls import Results
+from forscan.readers.body import Body, Takes
+from forscan.readers.called import called_body
 from forscan.readers.coalesce import coalesced
+from forscan.readers.inlined import read_body
 from forscan.readers.naming import CannotRename, Naming, is_start, names_in
 from forscan.readers.own_values import own_tuple, own_value
+from forscan.readers.parts import (
+    Call,
+    as_carry,
+    bare_name,
+    inside_function,
+    is_none,
+    joined,
+    segment,
+)
 from forscan.readers.patterns import (
     aligned,
     bare,
@@ -33,34 +42,6 @@ from forscan.readers.starts import Starts
 from forscan.syntax.code import Code, expression, removal
 from forscan.syntax.names import all_names, binds, reads
 from forscan.syntax.source import Edit, Text
-
-
-@dataclass(frozen=True)
-class Call:
-    """The parts of a call that scan and fori_loop share.
-
-    Attributes:
-      function, init: the expressions of the body function and of the start.
-      results: where the result goes.
-      carry_at: which parameter of the body is the carry.
-      wishes: names for the parameters, where the body's source does not give them.
-      has_outputs: whether the body returns a pair.
-      sources: names that are read when the loop begins.
-      other: gives the kind of what the other parameter of a body gets.
-      copied: whether the body of a module function is read as if it stood here.
-      takes: what the body function is given.
-    """
-
-    function: ast.expr
-    init: ast.expr
-    results: Results
-    carry_at: int
-    wishes: tuple[str, str]
-    has_outputs: bool
-    sources: frozenset[str]
-    other: Callable[[Body], Kind]
-    copied: bool = False
-    takes: Takes = Takes.BOTH
 
 
 @dataclass
@@ -104,7 +85,7 @@ class LaxLoop:
 
     def put_first(self, line: str) -> None:
         """Adds a statement at the head of an iteration."""
-        self.code = _joined(Code(line), self.code.text)
+        self.code = joined(Code(line), self.code.text)
 
     def own(self, name: str) -> str:
         """What a variable is called in the source of the body."""
@@ -130,7 +111,7 @@ class LaxLoop:
 
     def _kinds(self) -> Kind:
         """The kind of what an iteration returns, given that the carry keeps its type."""
-        start = _as_carry(kind_of(self.call.init, self.site.context))
+        start = as_carry(kind_of(self.call.init, self.site.context))
         start = self.body.settled(start, self.call.has_outputs)
         for _ in range(2):
             pair = (start, self.other_kind)
@@ -216,7 +197,7 @@ class LaxLoop:
         fresh, own = self.site.context.fresh, self.body.parameters[self.call.carry_at]
         names = []
         for item in init.elts:
-            known = _bare_name(item) if _bare_name(item) not in names else None
+            known = bare_name(item) if bare_name(item) not in names else None
             number = isinstance(item, ast.Constant) and isinstance(item.value, int)
             names.append(known or fresh.name(*("ikn" if number else "xyz"), own))
         return names
@@ -243,14 +224,14 @@ class LaxLoop:
             body,
             call.function,
             call.sources,
-            all_names(ast.parse(_inside_function(rest))) if rest else (),
+            all_names(ast.parse(inside_function(rest))) if rest else (),
             [*names_in(results.carry), *names_in(results.ys), *reads(results.gone or [])],
         )
         items = None if pattern is None else leaves(pattern)
         own = items if items is not None else [body.parameters[call.carry_at]]
         wishes = [results.carry] if pattern is None else self._result_names(pattern)
         taken = set(names_in(results.ys))
-        begun = [_bare_name(s) for s in starts]
+        begun = [bare_name(s) for s in starts]
         for name, wish, start, known in zip(own, wishes, starts, begun, strict=True):
             if begun.count(known) > 1 or (known and is_start(known)):
                 known = None
@@ -272,7 +253,7 @@ class LaxLoop:
         carry = self.body.parameters[self.call.carry_at]
         other = self.body.parameters[1 - self.call.carry_at]
         bound = set(binds(self.body.code.statements))
-        if _is_none(self.call.init) and carry not in bound:
+        if is_none(self.call.init) and carry not in bound:
             found[carry] = "None"
         if self.other_kind == NOTHING and other not in bound:
             found[other] = "None"
@@ -288,10 +269,10 @@ class LaxLoop:
         wanted = call.results.wants_ys and self.output_kind() != NOTHING
         if isinstance(returned, ast.Tuple) and len(returned.elts) == 2 and not walrus:
             first, second = returned.elts
-            update, value = (_segment(body.returned, e) for e in returned.elts)
+            update, value = (segment(body.returned, e) for e in returned.elts)
             if wanted and ast.dump(first) == ast.dump(second) and isinstance(first, ast.expr):
                 if not isinstance(first, ast.Name | ast.Constant | ast.Tuple):
-                    self.code = _joined(self.code, f"{carry} = {update}")
+                    self.code = joined(self.code, f"{carry} = {update}")
                     return carry, carry
             return update, value if wanted else None
         fresh = self.site.context.fresh
@@ -299,13 +280,13 @@ class LaxLoop:
         if y == "_" and "_" in fresh.read:
             y = fresh.name("unused")
         target = "_" if carry == "None" else carry
-        self.code = _joined(self.code, f"{target}, {y} = {body.returned}")
+        self.code = joined(self.code, f"{target}, {y} = {body.returned}")
         return carry, y if wanted else None
 
     # Carries.
 
     def _add_whole(self, carry: str, update: str) -> None:
-        if _is_none(self.call.init):
+        if is_none(self.call.init):
             return
         start = self._start(carry, self.call.init)
         result = self.call.results.carry
@@ -348,7 +329,7 @@ class LaxLoop:
             result = result if apart else name
             if self.call.results.rest and self.call.results.wants_carry:
                 result = name
-            text = _segment(update, new)
+            text = segment(update, new)
             unchanged = start == text == "None"
             self.carries.append(Carry(name, start, name if unchanged else text, result))
 
@@ -375,7 +356,7 @@ class LaxLoop:
                 kinds = kind.items or (UNKNOWN,) * len(node.elts)
                 for item, part, its in zip(pattern.elts, node.elts, kinds, strict=True):
                     target = self._forgotten(ast.unparse(item))
-                    self.outputs.append(Output(_segment(value, part), target, its.is_array))
+                    self.outputs.append(Output(segment(value, part), target, its.is_array))
                 return
         name = results.ys
         if results.item_of_ys is not None and isinstance(node, ast.Tuple):
@@ -390,7 +371,7 @@ class LaxLoop:
         """Only one item of the outputs is read: the others are not collected."""
         kinds = kind.items or (UNKNOWN,) * len(node.elts)
         name = self.site.context.fresh.name("ys", "outputs")
-        part = _segment(value, node.elts[item])
+        part = segment(value, node.elts[item])
         self.outputs.append(Output(part, name, kinds[item].is_array, inline=True))
         self.ys = f"({', '.join(name if i == item else 'None' for i in range(len(node.elts)))},)"
 
@@ -440,38 +421,3 @@ class LaxLoop:
         )
         indentation = source.indentation(source.start(statement))
         return Reading(loop, start, end, indentation, tuple(edits))
-
-
-def _joined(code: Code, line: str) -> Code:
-    return Code("\n".join(filter(None, [code.text, line])))
-
-
-def _segment(text: str, node: ast.expr) -> str:
-    """The source of a part of an expression, in parentheses when it spans lines."""
-    wrapped = Text(f"({text}\n)")
-    found = wrapped.segment(node)
-    return f"({found})" if "\n" in found else found
-
-
-def _bare_name(node: ast.expr | None) -> str | None:
-    return node.id if isinstance(node, ast.Name) else None
-
-
-def _is_none(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None
-
-
-def _as_carry(kind: Kind) -> Kind:
-    """Numbers become arrays when they are carried."""
-    if kind == NUMBER:
-        return ARRAY
-    return of_items([_as_carry(k) for k in kind.items]) if kind.name == "tuple" else kind
-
-
-def _inside_function(text: str) -> str:
-    return "def f():\n    " + text.replace("\n", "\n    ")
-
-
-def names_read(nodes: Iterable[ast.expr | None]) -> frozenset[str]:
-    """The names that expressions read."""
-    return frozenset(n for node in nodes if node is not None for n in reads(node))

@@ -14,7 +14,8 @@ from forscan.readers.bounds import check_length, known
 from forscan.readers.calls import Results
 from forscan.readers.elements import Elements, arange, index_is_a_number
 from forscan.readers.index import counted
-from forscan.readers.lax_loop import Call, LaxLoop, names_read
+from forscan.readers.lax_loop import LaxLoop
+from forscan.readers.parts import Call, names_read
 from forscan.syntax.code import Code, one_line
 
 

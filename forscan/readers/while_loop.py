@@ -9,12 +9,14 @@ from forscan.analyse.kinds import UNKNOWN
 from forscan.analyse.trip_count import literal_int
 from forscan.find.sites import Site
 from forscan.model import Counter, Loop, Reading, Refusal, Refused
-from forscan.readers.body import Takes, own_definition
+from forscan.readers.body import Takes
 from forscan.readers.bounds import check_length
 from forscan.readers.calls import arguments, check_place, single_result
 from forscan.readers.index import check_index, is_wanted, take_counter
-from forscan.readers.lax_loop import Call, LaxLoop, names_read
+from forscan.readers.inlined import own_definition
+from forscan.readers.lax_loop import LaxLoop
 from forscan.readers.own_values import own_tuple
+from forscan.readers.parts import Call, names_read
 from forscan.syntax.code import Code, one_line
 from forscan.syntax.names import names_in, parameters
 
