@@ -13,10 +13,11 @@ from functools import cached_property
 from forscan.analyse.kinds import NOTHING, UNKNOWN, Kind, kind_of
 from forscan.find.sites import Site
 from forscan.model import Carry, Loop, Output, Reading
-from forscan.readers.body import Body, Takes
+from forscan.readers.body import Body
 from forscan.readers.called import called_body
 from forscan.readers.coalesce import coalesced
 from forscan.readers.inlined import read_body
+from forscan.readers.item_names import with_named_items
 from forscan.readers.naming import CannotRename, Naming, is_start, names_in
 from forscan.readers.own_values import own_tuple, own_value
 from forscan.readers.parts import (
@@ -31,7 +32,6 @@ from forscan.readers.parts import (
 from forscan.readers.patterns import (
     aligned,
     bare,
-    by_index,
     head_unpacking,
     leaves,
     packed,
@@ -157,8 +157,7 @@ class LaxLoop:
 
     def _carry_pattern(self) -> ast.expr | None:
         """The pattern of `a, b = carry` at the head of a body that returns a tuple for it."""
-        self._name_items()
-        body = self.body
+        self.body = body = with_named_items(self.site, self.call, self.body)
         name = body.parameters[self.call.carry_at]
         returned: ast.expr = expression(body.returned)
         others = [n.id for n in ast.walk(returned) if isinstance(n, ast.Name)]
@@ -172,35 +171,6 @@ class LaxLoop:
         if found is None or reads_in(body.code, name) != [found[0]]:
             return None
         return found[1] if aligned(found[1], returned) is not None else None
-
-    def _name_items(self) -> None:
-        """`carry[0]`, `carry[1]` become the names that the result gives to them."""
-        body, results = self.body, self.call.results
-        name = body.parameters[self.call.carry_at]
-        init, _ = own_tuple(self.site, self.call.init)
-        pattern = expression(results.carry) if results.carry else init
-        items = leaves(pattern) if isinstance(pattern, ast.Tuple) else None
-        if items is None and self.call.takes is Takes.CARRY:
-            items = self._invented(init)
-        if items is None or len(set(items)) < len(items) or "_" in items:
-            return
-        flat = not isinstance(pattern, ast.Tuple) or len(items) == len(pattern.elts)
-        if flat and not set(items) & set(body.locals):
-            named = by_index(body.code, body.returned, name, items)
-            if named is not None:
-                self.body = replace(body, code=named[0], returned=named[1])
-
-    def _invented(self, init: ast.expr) -> list[str] | None:
-        """Names for the items of a state with a counter, from what they begin with."""
-        if not isinstance(init, ast.Tuple):
-            return None
-        fresh, own = self.site.context.fresh, self.body.parameters[self.call.carry_at]
-        names = []
-        for item in init.elts:
-            known = bare_name(item) if bare_name(item) not in names else None
-            number = isinstance(item, ast.Constant) and isinstance(item.value, int)
-            names.append(known or fresh.name(*("ikn" if number else "xyz"), own))
-        return names
 
     def _item_starts(self, pattern: ast.expr | None) -> list[ast.expr | None]:
         """The expressions that the items begin with, where they are written apart."""
