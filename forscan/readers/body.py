@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Enum
 
@@ -11,7 +10,7 @@ from forscan.analyse.kinds import ARRAY, NOTHING, UNKNOWN, Kind, of_items, retur
 from forscan.find.context import FunctionContext
 from forscan.find.traced import Function
 from forscan.syntax.code import Code, expression
-from forscan.syntax.names import binds, walk_all
+from forscan.syntax.names import binds, walk_all, walk_scope
 from forscan.syntax.rename import renamed
 
 _MUTATING = {"append", "extend", "pop", "update", "insert", "clear", "remove", "setdefault"}
@@ -139,20 +138,17 @@ class Body:
 
     def _settled_item(self, start: Kind, new: ast.expr) -> Kind:
         if start == UNKNOWN and isinstance(new, ast.Name):
-            new = next((v for v in map(_value(new.id), self.code.statements[::-1]) if v), new)
+            values = [v for s in walk_scope(self.code.statements) if (v := _value(s, new.id))]
+            new = values[-1] if values else new
         return ARRAY if start == UNKNOWN and isinstance(new, ast.BinOp) else start
 
 
-def _value(name: str) -> Callable[[ast.stmt], ast.expr | None]:
-    """Gives the value that a statement assigns to a name."""
-
-    def value(statement: ast.stmt) -> ast.expr | None:
-        match statement:
-            case ast.Assign(targets=[ast.Name(id=target)], value=found) if target == name:
-                return found
-        return None
-
-    return value
+def _value(statement: ast.AST, name: str) -> ast.expr | None:
+    """The value that a statement assigns to a name."""
+    match statement:
+        case ast.Assign(targets=[ast.Name(id=target)], value=value) if target == name:
+            return value
+    return None
 
 
 def positional(

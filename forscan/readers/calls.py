@@ -240,12 +240,20 @@ def _taken_apart(site: Site, target: ast.expr) -> tuple[ast.expr, ast.stmt | Non
 
 def _pattern(site: Site, target: ast.expr) -> str | None:
     """A target as a pattern; None where it only forgets."""
-    if all(n.id == "_" for n in ast.walk(target) if isinstance(n, ast.Name)):
-        if not any(isinstance(n, ast.Attribute | ast.Subscript) for n in ast.walk(target)):
-            return None if "_" not in site.context.fresh.read else "_"
+    if all(is_forgotten(site, n.id) for n in ast.walk(target) if isinstance(n, ast.Name)):
+        return None
     if any(isinstance(n, ast.Attribute | ast.Subscript | ast.Starred) for n in ast.walk(target)):
         return site.context.source.segment(target)
     return ast.unparse(target)
+
+
+def is_forgotten(site: Site, name: str) -> bool:
+    """Whether a name is one that takes what nobody needs, and nobody reads it."""
+    context = site.context
+    graph = context.graph
+    behind = graph.nodes[graph.statements[site.statement]].successors
+    live = context.outside.union(context.captured, *(context.live[s] for s in behind))
+    return name.startswith(("_", "unused")) and name not in live
 
 
 def _rest(site: Site, node: ast.expr, text: str) -> str:

@@ -58,10 +58,12 @@ def _inlined(site: Site, function: ast.expr, copied: bool, takes: Takes) -> Body
     last = whole.statements[-1]
     assert isinstance(last, ast.Return) and last.value is not None
     returned = one_line(whole, last.value)
-    if whole.text[whole.end(last) :].strip() or ("\n" in returned and "#" in returned):
+    comment = whole.text[whole.end(last) :].strip()
+    if "\n" in comment or ("\n" in returned and "#" in returned):
         return None
     code = Code(whole.text[: whole.line_start(whole.start(last))].rstrip("\n"))
     code, returned = unpacked_at_the_end(code, returned)
+    code = Code("\n".join(filter(None, [code.text, comment])))
     context = FunctionContext(site.context.module, definition)
     names = _both(parameters(definition), takes)
     returned = as_pair(returned, takes)

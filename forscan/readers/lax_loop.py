@@ -15,6 +15,7 @@ from forscan.find.sites import Site
 from forscan.model import Carry, Loop, Output, Reading
 from forscan.readers.body import Body
 from forscan.readers.called import called_body
+from forscan.readers.calls import is_forgotten
 from forscan.readers.coalesce import coalesced
 from forscan.readers.inlined import read_body
 from forscan.readers.item_names import with_named_items
@@ -313,7 +314,7 @@ class LaxLoop:
         return [None] * len(leaves(pattern) or ())
 
     def _forgotten(self, pattern: str) -> str | None:
-        return None if pattern == "_" and "_" not in self.site.context.fresh.read else pattern
+        return None if is_forgotten(self.site, pattern) else pattern
 
     # Outputs.
 

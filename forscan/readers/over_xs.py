@@ -6,6 +6,7 @@ import ast
 from dataclasses import replace
 
 from forscan.analyse.kinds import NOTHING, Kind
+from forscan.analyse.traced_bounds import numbers_in
 from forscan.analyse.trip_count import add
 from forscan.find.sites import Site
 from forscan.model import Counter, Element, Loop, Reading, Refusal, Refused
@@ -127,7 +128,7 @@ class OverXs:
         return self.elements.trip_count(elements)
 
     def may_be_empty(self) -> bool:
-        """A slice with a bound that is not known, or a literal 0."""
+        """A slice with a bound that is no dimension and not known, or a literal 0."""
         if self.length is not None and known(self.length, self.context) == 0:
             return True
         xs = self.display
@@ -136,7 +137,7 @@ class OverXs:
             if isinstance(part, ast.Subscript) and isinstance(part.slice, ast.Slice):
                 upper = part.slice.upper
                 if upper is not None and known(upper, self.context) is None:
-                    if not isinstance(upper, ast.UnaryOp):
+                    if not isinstance(upper, ast.UnaryOp) and next(numbers_in(upper), None):
                         return True
         return False
 

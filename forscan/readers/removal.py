@@ -20,6 +20,9 @@ def name_of(definition: ast.stmt | None) -> str | None:
 def removed(source: Text, node: ast.stmt) -> Edit:
     """Drops a definition with the blank lines behind it, where that leaves no gap."""
     edit = removal(source, node)
+    if isinstance(node, ast.FunctionDef):  # the comment on its last line moves with the body
+        start = source.line_start(source.start(node))
+        edit = Edit(start, source.next_line(source.end(node)), "")
     before = source.text[: edit.start].rstrip(" \t")
     end = edit.end
     after_header = before.rstrip().endswith(":")
