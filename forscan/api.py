@@ -20,6 +20,7 @@ from forscan.facts import NO_FACTS, Facts
 from forscan.find.context import ModuleContext, parse_module
 from forscan.find.sites import Site, find_sites
 from forscan.model import Refusal, Refused
+from forscan.moved import found_again, taken_along
 from forscan.plan import FORMS, NoCandidate, NothingToDo, Plan, make_plan
 from forscan.selfcheck import fault
 from forscan.suppress import Suppressions, skips_file
@@ -107,7 +108,8 @@ def _ignored(code: str) -> Refusal:
 def may_hold_loops(content: bytes, config: Config) -> bool:
     """The text prefilter: most files hold nothing of interest."""
     if config.to == "for" or config.restyles:
-        return any(word in content for word in (b"scan", b"fori_loop", b"for "))
+        words = (b"scan", b"_loop", b".map(", b"import map", b"for ")
+        return any(word in content for word in words)
     if re.search(rb"\bfor\b", content) is None:
         return False
     # Where the user says what is traced, a file need not mention jax.
@@ -123,11 +125,13 @@ class _Pending:
       offset: where it starts.
       outcome: what is known about it.
       ignored: the codes that a comment at the loop suppresses.
+      waits: why it stays, unless a loop around it becomes a `for` first.
     """
 
     offset: int
     outcome: Outcome
     ignored: frozenset[str]
+    waits: tuple[Refusal, ...] = ()
 
 
 class _Conversion:
@@ -146,7 +150,7 @@ class _Conversion:
         while self.pending and self._round():
             pass
         for pending in self.pending:
-            self._refuse(pending, _internal("the loop was not found again"))
+            self._refuse(pending, *(pending.waits or (_internal("the loop was not found again"),)))
         text = self.source.text
         result = FileResult(
             self.path,
@@ -206,8 +210,10 @@ class _Conversion:
         module = self._module()
         sites = {s.start: s for s in find_sites(module, LOOPS)}
         edits: list[Edit] = []
+        moved: list[tuple[Edit, list[int]]] = []
         busy: set[int] = set()
         decided: list[_Pending] = []
+        waiting = False
         for pending, site in self._innermost(sites):
             piece = self._piece(site)
             if piece in busy:
@@ -218,18 +224,25 @@ class _Conversion:
                 if _overlap(edits, plan):
                     continue
                 edits += plan.edits
+                moved.append((plan.edits[0], taken_along(site, plan, sites.values())))
                 self._convert(pending, plan)
-            decided.append(pending)
+            if pending.waits:
+                waiting = True
+            else:
+                decided.append(pending)
         self.pending = [p for p in self.pending if p not in decided]
-        self._apply(edits)
-        return bool(decided)
+        self._apply(edits, moved)
+        return bool(decided) or waiting
 
     def _decide(self, pending: _Pending, site: Site) -> Plan | None:
         """The plan for a loop; None where it stays, which is noted."""
         try:
             plan = make_plan(site, self.config)
         except Refused as refused:
-            self._refuse(pending, *refused.reasons)
+            if self._may_wait(refused):
+                pending.waits = tuple(refused.reasons)
+            else:
+                self._refuse(pending, *refused.reasons)
         except NothingToDo:
             pass
         except NoCandidate:
@@ -245,8 +258,9 @@ class _Conversion:
 
     def _innermost(self, sites: dict[int, Site]) -> Iterator[tuple[_Pending, Site]]:
         """Pending loops that hold no other pending loop, those deepest first."""
-        starts = {p.offset for p in self.pending}
-        for pending in list(self.pending):
+        active = [p for p in self.pending if not p.waits]
+        starts = {p.offset for p in active}
+        for pending in active:
             site = sites.get(pending.offset)
             if site is None or site.form != pending.outcome.source:
                 continue
@@ -254,6 +268,13 @@ class _Conversion:
             inner = any(site.start < s < end for s in starts)
             if not inner:
                 yield pending, site
+
+    def _may_wait(self, refused: Refused) -> bool:
+        """Whether the trip count may be a number once a loop around it is a `for`."""
+        others = sum(not p.waits for p in self.pending) > 1
+        return (
+            self.config.to == "for" and others and {r.code for r in refused.reasons} == {"FSC203"}
+        )
 
     def _piece(self, site: Site) -> int:
         """The top-level statement that a loop stands in: one plan for it per round."""
@@ -285,16 +306,27 @@ class _Conversion:
     def _skip(self, pending: _Pending, reason: Refusal) -> None:
         self.done.append(replace(pending.outcome, status=Status.SKIPPED, reasons=(reason,)))
 
-    def _apply(self, edits: list[Edit]) -> None:
+    def _apply(self, edits: list[Edit], moved: list[tuple[Edit, list[int]]]) -> None:
         if not edits:
             return
         edits = _unique(edits)
+
+        def after(offset: int) -> int:
+            done = (e for e in edits if e.end <= offset)
+            return offset + sum(len(e.new) - (e.end - e.start) for e in done)
+
         text = apply_edits(self.source.text, edits)
-        for pending in self.pending:
-            shift = sum(len(e.new) - (e.end - e.start) for e in edits if e.end <= pending.offset)
-            pending.offset += shift
         self.source = replace(self.original, text=text)
         self.parsed = None
+        found: dict[int, int] = {}
+        for edit, taken in moved:
+            if taken:
+                start = after(edit.start)
+                sites = find_sites(self._module(), LOOPS)
+                found |= found_again(taken, start, start + len(edit.new), sites)
+        for pending in self.pending:
+            pending.offset = found.get(pending.offset, after(pending.offset))
+            pending.waits = ()
 
 
 def _unique(edits: list[Edit]) -> list[Edit]:

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from forscan.config import Config
 from forscan.find.context import ModuleContext
 from forscan.find.indirect import IndirectUse, indirect_uses
-from forscan.find.sites import Site, find_sites
+from forscan.find.sites import LAX_LOOPS, Site, find_sites
 from forscan.plan import FORMS
 from forscan.types import Selection
 
-LOOPS = ("for", "scan", "fori_loop")
+LOOPS = ("for", *LAX_LOOPS.values())
 Place = Site | IndirectUse
 
 
@@ -63,7 +63,7 @@ def choose(
 def _forms(config: Config) -> tuple[set[str], set[str]]:
     """The forms that are converted unasked, and those of a loop named by its line."""
     if config.to == "for":
-        return {"scan", "fori_loop"}, {"scan", "fori_loop"}
+        return {*LAX_LOOPS.values()}, {*LAX_LOOPS.values()}
     target = FORMS[config.to]
     same = {target} if config.restyles else set()
     return {"for"} | same, (set(LOOPS) - {target}) | same

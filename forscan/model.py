@@ -47,6 +47,7 @@ class Element:
       is_array: whether `source` is one array, not a pytree of them.
       gives_length: whether its length surely is the trip count.
       length: an expression for its length, where that is not `len(source)`.
+      parts: the arrays in `source`, where it is a tuple of nothing else.
     """
 
     target: str
@@ -54,6 +55,7 @@ class Element:
     is_array: bool = True
     gives_length: bool = True
     length: str | None = None
+    parts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,12 @@ def settings(options: Options, folder: Path) -> Config:
     if options.get("everything"):
         changes["everything"] = True
     config = replace(config, **changes)  # type: ignore[arg-type]
+    styles = [f"--{name}" for name in ("unroll", "body", "params") if options.get(name) is not None]
+    if config.to == "for" and styles:
+        shaped = " and ".join(styles)
+        raise ConfigError(
+            f"{shaped}: for lax.scan and fori_loop only, a `for` has no body function"
+        )
     if config.to == "fori" and config.body == "lambda":
         raise ConfigError("--body lambda is for lax.scan: a fori_loop gets its body as a def")
     return config

@@ -17,9 +17,10 @@ from forscan.find.sites import Site, find_sites
 from forscan.format import fit
 from forscan.model import Loop, Reading, Refusal, Refused, Spelling
 from forscan.passes.draft import Draft
+from forscan.passes.index_to_carry import index_to_carry
 from forscan.passes.parameters import to_carry, to_closure
 from forscan.passes.table import run_passes
-from forscan.readers import for_stmt, fori_loop, scan
+from forscan.readers import associative_scan, for_stmt, fori_loop, map, scan, while_loop
 from forscan.reshape.compose import compose
 from forscan.reshape.site import LoopText, Reshaped
 from forscan.reshape.table import IMPROVEMENTS, STRATEGIES
@@ -41,6 +42,9 @@ _WRITERS: dict[str, Writer] = {
 _READERS: dict[str, Callable[[Site, bool], Reading]] = {
     "scan": scan.read,
     "fori_loop": fori_loop.read,
+    "map": map.read,
+    "while_loop": while_loop.read,
+    "associative_scan": associative_scan.read,
 }
 
 
@@ -178,7 +182,10 @@ def _read(site: Site, form: str, config: Config) -> Reading:
     else:
         copied = config.params == "closure" and form == site.form
         reading = _READERS[site.form](site, copied)
-        if form not in ("for", site.form):
+        if form == site.form == "scan":  # where an index is no more than one of the xs
+            draft = index_to_carry(Draft.of_reading(site, form, reading))
+            reading = replace(reading, loop=draft.loop)
+        elif form != "for":
             draft = run_passes(Draft.of_reading(site, form, reading))
             reading = replace(reading, loop=draft.loop)
     loop = _styled(reading.loop, site, config)

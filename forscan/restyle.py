@@ -11,7 +11,7 @@ from forscan.config import Config
 from forscan.find.sites import Site
 from forscan.format import fit
 from forscan.model import Refusal, Refused
-from forscan.readers.body import own_definition
+from forscan.readers.inlined import own_definition
 from forscan.syntax.code import indent, one_line, suite
 from forscan.syntax.names import parameters
 from forscan.syntax.source import Edit, apply_edits

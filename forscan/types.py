@@ -26,7 +26,8 @@ class Span:
     end_column: int
 
 
-_SPELLED = {"for": "`for`", "scan": "`lax.scan`", "fori_loop": "`lax.fori_loop`"}
+def _spelled(form: str) -> str:
+    return "`for`" if form == "for" else f"`lax.{form}`"
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ class Outcome:
     def message(self) -> str:
         if self.reasons:
             return "; ".join(dict.fromkeys(r.message for r in self.reasons))
-        source, target = _SPELLED[self.source], _SPELLED[self.target]
+        source, target = _spelled(self.source), _spelled(self.target)
         converted = self.status is Status.CONVERTED
         if source == target:
             return f"this {source} {'was' if converted else 'can be'} written anew"

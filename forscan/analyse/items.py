@@ -7,6 +7,7 @@ uses of an item are arithmetic or jax functions, that raises at trace time: loud
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 
 from forscan.analyse.arrays import assigned_values, is_array
 from forscan.find.context import FunctionContext
@@ -14,6 +15,15 @@ from forscan.syntax.names import is_place, parameters, target_names, walk_all
 
 _LOUD = ("jax.numpy.", "jax.nn.", "jax.lax.", "jax.random.", "jax.scipy.")
 _OF_SEQUENCES = {"stack", "array", "asarray", "concatenate", "hstack", "vstack"}
+_OF_TREES = {"cond", "switch", "scan", "while_loop", "fori_loop", "map", "associative_scan"}
+_SAME_ARGUMENTS = {
+    "jax.grad",
+    "jax.value_and_grad",
+    "jax.jit",
+    "jax.checkpoint",
+    "jax.remat",
+    "jax.vmap",
+}
 _ARRAY_ATTRIBUTES = {
     "T",
     "mT",
@@ -241,36 +251,92 @@ def reads_as_arrays(read: ast.Subscript, context: FunctionContext) -> bool:
     return bool(_use(read, context.module.functions.parents, context, 2, False))
 
 
-def used_as_arrays_named(name: str, body: str, context: FunctionContext) -> bool:
-    """Whether a body, given as text, uses a variable as an array at least once.
+def used_as_an_array(
+    name: str,
+    nodes: Iterable[ast.AST],
+    context: FunctionContext,
+    depth: int = 3,
+    item: int | None = None,
+) -> bool:
+    """Whether code uses a variable, or one item of it, as an array at least once.
 
     For a program that works this proves that it is one: a pytree would raise there.
+
+    Args:
+      name: the variable.
+      nodes: the code, as it is in the file.
+      context: the function that it belongs to.
+      depth: into how many functions of the module the variable is followed.
+      item: the literal that the variable is indexed with, where that item is meant.
     """
-    tree = ast.parse(body)
-    parents = {c: n for n in ast.walk(tree) for c in ast.iter_child_nodes(n)}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load):
-            parent = parents.get(node)
-            if isinstance(parent, ast.BinOp | ast.Compare | ast.UnaryOp):
-                if not isinstance(parent, ast.BinOp) or not isinstance(parent.op, ast.Mod):
-                    return True
-            if isinstance(parent, ast.Subscript) and parent.slice is node:
+    parents = context.module.functions.parents
+    nodes = list(nodes)
+    reads = (n for n in walk_all(nodes) if isinstance(n, ast.Name) and n.id == name)
+    for node in reads:
+        parent = parents[node]
+        if isinstance(parent, ast.Call) and node in parent.args:
+            if _proved_by_call(node, parent, context, depth, item):
                 return True
-            if isinstance(parent, ast.Call) and node in parent.args:
-                path = context.resolve(parent.func) or ""
-                tail = path.rsplit(".", 1)[-1]
-                if path.startswith(_LOUD) and tail not in _OF_SEQUENCES | {
-                    "cond",
-                    "switch",
-                    "scan",
-                }:
-                    return True
-            if isinstance(parent, ast.Attribute) and parent.attr in (
-                "T",
-                "astype",
-                "at",
-                "dtype",
-                "ndim",
-            ):
+        elif item is None:
+            if _proves(node, parent):
                 return True
+        elif _item_proved(node, item, nodes, context, depth):
+            return True
     return False
+
+
+def _item_proved(
+    node: ast.Name, item: int, nodes: list[ast.AST], context: FunctionContext, depth: int
+) -> bool:
+    """Whether `name[item]` is an array, or what `a, b = name` binds for it."""
+    parents = context.module.functions.parents
+    parent = parents[node]
+    match parent:
+        case ast.Subscript(slice=ast.Constant(value=index)) if index == item:
+            around = parents[parent]
+            if isinstance(around, ast.Call) and parent in around.args:
+                return _proved_by_call(parent, around, context, depth, None)
+            return _proves(parent, around)
+        case ast.Assign(targets=[ast.Tuple(elts=items)]) if item < len(items):
+            target = items[item]
+            if isinstance(target, ast.Name):
+                return used_as_an_array(target.id, nodes, context, depth)
+    return False
+
+
+def _proves(node: ast.expr, parent: ast.AST) -> bool:
+    match parent:
+        case ast.BinOp(op=op):
+            return not isinstance(op, ast.Mod)
+        case ast.Compare(ops=ops):
+            return not any(isinstance(o, ast.Is | ast.IsNot | ast.In | ast.NotIn) for o in ops)
+        case ast.UnaryOp(op=op):
+            return not isinstance(op, ast.Not)
+        case ast.Subscript(slice=index):
+            return index is node
+        case ast.Attribute(attr=attribute):
+            return attribute in ("T", "astype", "at", "dtype", "ndim")
+    return False
+
+
+def _proved_by_call(
+    node: ast.expr, call: ast.Call, context: FunctionContext, depth: int, item: int | None
+) -> bool:
+    """Whether what is called uses its argument, or one item of it, as an array."""
+    function, position = call.func, call.args.index(node)
+    path = context.resolve(function) or ""
+    if path.startswith(_LOUD):
+        return item is None and path.rsplit(".", 1)[-1] not in _OF_SEQUENCES | _OF_TREES
+    if isinstance(function, ast.Call) and context.resolve(function.func) not in _SAME_ARGUMENTS:
+        return False
+    callee = next(iter(context.module.traced.candidates(function)), None)
+    if callee is None or depth == 0:
+        return False
+    names = [p.arg for p in (*callee.args.posonlyargs, *callee.args.args)]
+    position += names[:1] == ["self"] and isinstance(function, ast.Attribute)
+    if position >= len(names):
+        return False
+    if isinstance(callee, ast.Lambda):
+        return used_as_an_array(names[position], [callee.body], context, depth - 1, item)
+    inside = FunctionContext(context.module, callee)
+    return used_as_an_array(names[position], callee.body, inside, depth - 1, item)

@@ -61,7 +61,7 @@ def _traced_names(node: ast.expr, context: FunctionContext, depth: int = 4) -> l
     """Traced parameters that an expression uses as numbers, through single assignments."""
     traced = traced_parameters(context)
     found: list[str] = []
-    for name in _numbers_in(node):
+    for name in numbers_in(node):
         if name.id in traced and stable(name, context):
             found.append(name.id)
         elif depth:
@@ -71,20 +71,20 @@ def _traced_names(node: ast.expr, context: FunctionContext, depth: int = 4) -> l
     return found
 
 
-def _numbers_in(node: ast.AST) -> Iterator[ast.Name]:
+def numbers_in(node: ast.AST) -> Iterator[ast.Name]:
     """Names used for their value, not for their shape or length."""
     if isinstance(node, ast.Name):
         yield node
     elif isinstance(node, ast.Attribute):
         if node.attr not in _STATIC_ATTRIBUTES and isinstance(node.value, ast.Call):
-            yield from _numbers_in(node.value)
+            yield from numbers_in(node.value)
     elif isinstance(node, ast.Call):
         if isinstance(node.func, ast.Name) and node.func.id in ("min", "max", "abs", "int"):
             for argument in node.args:
-                yield from _numbers_in(argument)
+                yield from numbers_in(argument)
     elif not isinstance(node, ast.Subscript):
         for child in ast.iter_child_nodes(node):
-            yield from _numbers_in(child)
+            yield from numbers_in(child)
 
 
 def traced_parameters(context: FunctionContext) -> set[str]:

@@ -140,6 +140,26 @@ REGISTRY: dict[str, Entry] = _entries(
         "Make sure that there is at least one iteration, or keep the scan.",
     ),
     Entry(
+        "FSC207",
+        "condition-decides",
+        "a while_loop whose condition is not a counter's",
+        "A `for` in a traced function runs a number of times that is known when it is traced. "
+        "That is so for a while_loop only where its condition compares a counter that begins "
+        "with a literal, and that every iteration raises by one, with a static bound.",
+        "lax.while_loop(lambda s: s[1] > 1e-3, step, (x, 1.0))",
+        "Bound the iterations and mask those that are too many, or keep the while_loop.",
+    ),
+    Entry(
+        "FSC208",
+        "combined-in-a-tree",
+        "an associative_scan, which has no order",
+        "`associative_scan` calls its function on whole slices, a number of times that grows with the logarithm of the "
+        "length, and relies on its being associative. A loop would call it on single "
+        "elements, which the function need not take, in an order that rounds otherwise.",
+        "sums = lax.associative_scan(jnp.add, xs)",
+        "Write it as `lax.scan` over the elements first, or keep it.",
+    ),
+    Entry(
         "FSC301",
         "early-exit",
         "`break`, `return` or `yield` leaves the loop early",

@@ -10,7 +10,10 @@ from functools import cached_property
 from forscan.find.context import FunctionContext, ModuleContext
 from forscan.find.traced import Function
 
-LAX_LOOPS = {"jax.lax.scan": "scan", "jax.lax.fori_loop": "fori_loop"}
+LAX_LOOPS = {
+    f"jax.lax.{name}": name
+    for name in ("scan", "fori_loop", "map", "while_loop", "associative_scan")
+}
 
 
 @dataclass
@@ -18,7 +21,7 @@ class Site:
     """One loop in a file.
 
     Attributes:
-      form: `for`, `scan` or `fori_loop`.
+      form: `for`, or what a `lax` loop is called: `scan`, `fori_loop`, `map`, …
       node: the statement, or the call.
       context: the function that it stands in.
     """

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from forscan.analyse.trip_count import add
-from forscan.model import Counter
+from forscan.model import Counter, Loop
 from forscan.passes.draft import Draft
-from forscan.syntax.code import Code
+from forscan.syntax.code import Code, expression
 from forscan.syntax.names import reads
 
 
@@ -20,7 +20,8 @@ def count_up(draft: Draft) -> Draft:
         return draft.with_loop(counter=Counter("_", loop.length), length=None)
     if counter.step == "1" and not loop.reverse:
         return draft
-    if counter.name not in reads(loop.body.statements):
+    used = {*reads(loop.body.statements), *_in_updates(loop)}
+    if counter.name not in used:
         stop = f"len(range({counter.range}))" if counter.step != "1" else counter.stop
         start = "0" if counter.step != "1" else counter.start
         return draft.with_loop(counter=Counter(counter.name, stop, start), reverse=False)
@@ -34,3 +35,8 @@ def count_up(draft: Draft) -> Draft:
         stop = f"len(range({counter.range}))"
     body = Code(f"{counter.name} = {value}\n{loop.body.text}")
     return draft.with_loop(body=body, counter=Counter(inner, stop), reverse=False)
+
+
+def _in_updates(loop: Loop) -> set[str]:
+    """The names that the new values of the carry are computed from."""
+    return {name for carry in loop.carries for name in reads(expression(carry.update))}

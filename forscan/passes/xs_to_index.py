@@ -23,8 +23,13 @@ def xs_to_index(draft: Draft) -> Draft:
             before.append(f"{source} = {element.source}")
         sources.append(source)
     if counter is None:
-        count = loop.elements[0].length or f"len({sources[0]})"
-        counter = Counter(draft.fresh.name("i", "k"), count)
+        lengths = (
+            e.length or (f"len({s})" if e.is_array else None)
+            for e, s in zip(loop.elements, sources, strict=True)
+        )
+        stop = next((length for length in lengths if length), loop.length)
+        assert stop is not None
+        counter = Counter(draft.fresh.name("i", "k"), stop)
     if counter.step != "1":
         raise Refused(
             Refusal(
@@ -35,11 +40,12 @@ def xs_to_index(draft: Draft) -> Draft:
         )
     offset = "" if counter.start == "0" else f" - {counter.start}"
     for element, source in zip(loop.elements, sources, strict=True):
-        place = f"[{counter.name}{offset}]"
-        read = f"{source}{place}"
-        if not element.is_array:
-            read = f"{draft.spelling.jax}.tree.map(lambda leaf: leaf{place}, {source})"
-        head.append(f"{element.target} = {read}")
+        place = f"{counter.name}{offset}"
+        if element.is_array:
+            head.append(f"{element.target} = {source}[{place}]")
+        else:
+            jax = draft.spelling.jax
+            head.append(f"{element.target} = {jax}.tree.map(lambda leaf: leaf[{place}], {source})")
     body = Code("\n".join([*head, loop.body.text]))
     return draft.with_loop(body=body, counter=counter, elements=(), before=(*loop.before, *before))
 

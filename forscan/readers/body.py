@@ -1,25 +1,29 @@
-"""The body function of a `lax` loop: inlined where a person would, else called.
-
-Both are statements and an expression that is returned; a called body has no statements
-and returns the call.
-"""
+"""The body function of a `lax` loop, as statements and an expression that is returned."""
 
 from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, replace
+from enum import Enum
 
-from forscan.analyse.kinds import UNKNOWN, Kind, kind_of, returned_kind
-from forscan.analyse.lists import block_of
+from forscan.analyse.kinds import ARRAY, NOTHING, UNKNOWN, Kind, of_items, returned_kind
 from forscan.find.context import FunctionContext
-from forscan.find.sites import Site
 from forscan.find.traced import Function
-from forscan.syntax.code import Code, expression, one_line, suite
-from forscan.syntax.names import binds, free_names, parameters, walk_all, walk_scope
+from forscan.syntax.code import Code, expression
+from forscan.syntax.names import binds, walk_all, walk_scope
 from forscan.syntax.rename import renamed
-from forscan.syntax.source import Text
 
 _MUTATING = {"append", "extend", "pop", "update", "insert", "clear", "remove", "setdefault"}
+NO_PARAMETER = "_none"
+"""Stands for the parameter that a body with one parameter does not have; it comes first."""
+
+
+class Takes(Enum):
+    """What a body function is given in each iteration."""
+
+    BOTH = "a carry and a slice or an index"
+    CARRY = "the carry"
+    SLICE = "a slice"
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,8 @@ class Body:
       before: a statement that the loop needs in front of it.
       given: the kinds of the arguments that a partial gives by position.
       named: the names of those that it gives by keyword.
+      called: whether it stays a function.
+      takes: what it is given; a body that takes a slice returns None as its carry here.
     """
 
     code: Code
@@ -47,14 +53,15 @@ class Body:
     before: str | None = None
     given: tuple[Kind, ...] = ()
     named: tuple[str, ...] = ()
+    called: bool = False
+    takes: Takes = Takes.BOTH
 
     @property
     def own_parameters(self) -> list[str]:
         """What the two parameters are called in the source of the body."""
         if self.function is None:
             return []
-        names = [n for n in parameters(self.function) if n not in ("self", "cls")]
-        return [n for n in names[len(self.given) :] if n not in self.named]
+        return positional(self.function, len(self.given), self.named, self.takes)
 
     @property
     def nodes(self) -> list[ast.AST]:
@@ -66,9 +73,17 @@ class Body:
         return list(self.function.body)
 
     @property
+    def place(self) -> FunctionContext:
+        """The function that its statements are in, in the file."""
+        if isinstance(self.function, ast.FunctionDef):
+            return FunctionContext(self.context.module, self.function)
+        return self.context
+
+    @property
     def mutates(self) -> bool:
         """Whether it changes in place a container that it may have been given."""
-        return any(_is_mutation(n) for n in walk_all(self.nodes))
+        own = _own_lists(self.nodes)
+        return any(_is_mutation(n, own) for n in walk_all(self.nodes))
 
     @property
     def names(self) -> set[str]:
@@ -95,204 +110,86 @@ class Body:
         """The kind of what it returns."""
         if self.function is None:
             return UNKNOWN
-        return returned_kind(self.function, (*self.given, *arguments), self.context)
+        if self.takes is Takes.BOTH:
+            return returned_kind(self.function, (*self.given, *arguments), self.context)
+        kind = returned_kind(self.function, (*self.given, arguments[1]), self.context)
+        return kind if self.takes is Takes.CARRY else of_items([NOTHING, kind])
+
+    def settled(self, start: Kind, in_pair: bool) -> Kind:
+        """The kind of the carry, given that the body has to keep its structure.
+
+        What is added or multiplied and stays what it is, is no tuple.
+
+        Args:
+          start: the kind of the start value.
+          in_pair: whether the body returns the carry in a pair.
+        """
+        returned = expression(self.returned)
+        if in_pair:
+            if not isinstance(returned, ast.Tuple) or len(returned.elts) != 2:
+                return start
+            returned = returned.elts[0]
+        if start == UNKNOWN and isinstance(returned, ast.Tuple):
+            start = of_items([UNKNOWN] * len(returned.elts))
+        if isinstance(returned, ast.Tuple) and len(start.items) == len(returned.elts):
+            pairs = zip(start.items, returned.elts, strict=True)
+            return of_items([self._settled_item(k, e) for k, e in pairs])
+        return self._settled_item(start, returned)
+
+    def _settled_item(self, start: Kind, new: ast.expr) -> Kind:
+        if start == UNKNOWN and isinstance(new, ast.Name):
+            values = [v for s in walk_scope(self.code.statements) if (v := _value(s, new.id))]
+            new = values[-1] if values else new
+        return ARRAY if start == UNKNOWN and isinstance(new, ast.BinOp) else start
 
 
-def read_body(
-    site: Site, function: ast.expr, wishes: tuple[str, str], copied: bool = False
-) -> Body:
-    """The body of a loop.
-
-    Args:
-      site: the call of the loop.
-      function: the expression of its body.
-      wishes: names for the parameters, where the source of the body does not give them.
-      copied: whether a function of the module is read as if it stood here.
-    """
-    return _inlined(site, function, copied) or called_body(site, function, wishes)
-
-
-def _inlined(site: Site, function: ast.expr, copied: bool) -> Body | None:
-    """The body, if it is short, plain, and nobody else's."""
-    if isinstance(function, ast.Lambda):
-        return _of_lambda(site, function, None)
-    if not isinstance(function, ast.Name):
-        return None
-    definition = own_definition(site, function)
-    if isinstance(definition, ast.Assign):
-        assert isinstance(definition.value, ast.Lambda)
-        return _of_lambda(site, definition.value, definition)
-    source = site.context.source
-    gone: ast.stmt | None = definition
-    if definition is None and copied:
-        definition = _module_function(site, function)
-    if definition is None or not _is_plain(definition):
-        return None
-    whole = suite(source, definition.body, _colon_line(source, definition))
-    header = source.text[source.start(definition) : source.start(definition.body[0])]
-    if "#" in header.split("\n")[0]:
-        return None  # a comment on the def itself has no place in a loop
-    last = whole.statements[-1]
-    assert isinstance(last, ast.Return) and last.value is not None
-    returned = one_line(whole, last.value)
-    if whole.text[whole.end(last) :].strip() or ("\n" in returned and "#" in returned):
-        return None
-    code = Code(whole.text[: whole.line_start(whole.start(last))].rstrip("\n"))
-    first, second = parameters(definition)
-    context = FunctionContext(site.context.module, definition)
-    return Body(code, (first, second), returned, definition, gone, context)
-
-
-def _of_lambda(site: Site, function: ast.Lambda, definition: ast.stmt | None) -> Body | None:
-    a = function.args
-    names = parameters(function)
-    if a.vararg or a.kwarg or a.kwonlyargs or a.defaults or len(names) != 2:
-        return None
-    if any(isinstance(n, ast.NamedExpr) for n in ast.walk(function)):
-        return None
-    returned = one_line(site.context.source, function.body)
-    if "#" in returned:
-        return None
-    first, second = names
-    return Body(Code(""), (first, second), returned, function, definition, site.context)
-
-
-def own_definition(site: Site, function: ast.Name) -> ast.FunctionDef | ast.Assign | None:
-    """The local definition of the body, if this call is its only use."""
-    context = site.context
-    if isinstance(context.node, ast.Module):
-        return None
-    inside = set(walk_all(context.node.body))
-    uses = [
-        n
-        for n in inside
-        if isinstance(n, ast.Name) and n.id == function.id and isinstance(n.ctx, ast.Load)
-    ]
-    if uses != [function]:
-        return None
-    block = block_of(site.statement, context)
-    for statement in block[: block.index(site.statement)]:
-        match statement:
-            case ast.FunctionDef(name=name) if name == function.id:
-                return statement
-            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Lambda()) if name == function.id:
-                return statement
+def _value(statement: ast.AST, name: str) -> ast.expr | None:
+    """The value that a statement assigns to a name."""
+    match statement:
+        case ast.Assign(targets=[ast.Name(id=target)], value=value) if target == name:
+            return value
     return None
 
 
-def _module_function(site: Site, function: ast.Name) -> ast.FunctionDef | None:
-    """A function at the top of the module whose names mean the same at the call."""
-    found = next(
-        (
-            s
-            for s in site.context.module.tree.body
-            if isinstance(s, ast.FunctionDef) and s.name == function.id
-        ),
-        None,
-    )
-    if found is None or set(free_names(found)) & site.context.locals:
-        return None
-    return found
-
-
-def _is_plain(node: ast.FunctionDef) -> bool:
-    a = node.args
-    if a.vararg or a.kwarg or a.kwonlyargs or a.defaults or node.decorator_list:
-        return False
-    if len(a.args) + len(a.posonlyargs) != 2 or ast.get_docstring(node) is not None:
-        return False
-    returns = [n for n in walk_scope(node.body) if isinstance(n, ast.Return)]
-    if returns != node.body[-1:] or returns[0].value is None:
-        return False
-    return not any(
-        isinstance(n, ast.Yield | ast.YieldFrom | ast.Await | ast.Global | ast.Nonlocal)
-        for n in walk_scope(node.body)
-    )
-
-
-def _colon_line(source: Text, node: ast.FunctionDef) -> int:
-    """The line of the header's colon."""
-    first = node.body[0]
-    line = first.lineno
-    start = source.start(first)
-    if source.text[source.line_start(start) : start].strip():
-        return line  # def step(c, x): return c, x
-    line -= 1
-    while ":" not in source.line(line) or source.line(line).lstrip().startswith("#"):
-        line -= 1
-    return line
-
-
-def called_body(site: Site, function: ast.expr, wishes: tuple[str, str]) -> Body:
-    """A body that stays a function and is called in each iteration."""
-    context = site.context
-    plain = _plain_partial(function, context)
-    if plain is not None:
-        return _called_partial(site, plain, wishes)
-    text = one_line(context.source, function)
-    before = None
-    if not isinstance(function, ast.Name | ast.Attribute):
-        name = context.fresh.name("step", "body")
-        before, text = f"{name} = {text}", name
-    found = None
-    if not isinstance(function, ast.Call):  # what wraps it may change its parameters
-        found = _source(context, function)
-    first, second = _wished(found, 0, (), wishes)
-    call = f"{text}({first}, {second})"
-    return Body(Code(""), (first, second), call, found, None, context, before)
-
-
-def _called_partial(site: Site, call: ast.Call, wishes: tuple[str, str]) -> Body:
-    """`partial(f, a, k=b)` is the call `f(a, …, k=b)`."""
-    context = site.context
-    source = context.source
-    function, *arguments = call.args
-    found = _source(context, function)
-    keywords = tuple(k.arg or "" for k in call.keywords)
-    first, second = _wished(found, len(arguments), keywords, wishes)
-    given = [one_line(source, a) for a in arguments]
-    named = [f"{k.arg}={one_line(source, k.value)}" for k in call.keywords]
-    text = f"{one_line(source, function)}({', '.join([*given, first, second, *named])})"
-    kinds = tuple(kind_of(a, context) for a in arguments)
-    return Body(Code(""), (first, second), text, found, None, context, given=kinds, named=keywords)
-
-
-def _plain_partial(function: ast.expr, context: FunctionContext) -> ast.Call | None:
-    """A partial whose arguments may be read in each iteration."""
-    if not isinstance(function, ast.Call) or not function.args:
-        return None
-    if context.resolve(function.func) != "functools.partial":
-        return None
-    values = [*function.args, *(k.value for k in function.keywords)]
-    simple = all(isinstance(v, ast.Name | ast.Attribute | ast.Constant) for v in values)
-    return function if simple and all(k.arg for k in function.keywords) else None
-
-
-def _source(context: FunctionContext, function: ast.expr) -> ast.FunctionDef | ast.Lambda | None:
-    found = next(iter(context.module.traced.candidates(function)), None)
-    return found if isinstance(found, ast.FunctionDef | ast.Lambda) else None
-
-
-def _wished(
-    function: ast.FunctionDef | ast.Lambda | None,
+def positional(
+    function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda,
     count: int,
     keywords: tuple[str, ...],
-    wishes: tuple[str, str],
-) -> tuple[str, str]:
-    """Names for the two parameters: those of the source, where it gives them."""
-    if function is None:
-        return wishes
-    own = [n for n in parameters(function) if n not in ("self", "cls")][count:]
+    takes: Takes,
+) -> list[str]:
+    """The parameters that a loop gives values to: two of them, others have a default."""
+    a = function.args
+    names = [p.arg for p in (*a.posonlyargs, *a.args)]
+    required = names[: len(names) - len(a.defaults)]
+    own = [n for n in names if n not in ("self", "cls")][count:]
     own = [n for n in own if n not in keywords]
-    if len(own) != 2:
-        return wishes
-    first, second = (n if n.strip("_") else w for n, w in zip(own, wishes, strict=True))
-    return first, second
+    if takes is not Takes.BOTH:
+        own = [NO_PARAMETER, *own]
+    return own if len(own) <= 2 or own[2] in required else own[:2]
 
 
-def _is_mutation(node: ast.AST) -> bool:
+def as_pair(returned: str, takes: Takes) -> str:
+    """What a body returns, with None for the carry that a map does not have."""
+    return f"(None, ({returned}))" if takes is Takes.SLICE else returned
+
+
+def _own_lists(nodes: list[ast.AST]) -> set[str]:
+    """Names that the code gives to new lists."""
+    return {
+        n.targets[0].id
+        for n in nodes
+        if isinstance(n, ast.Assign)
+        and isinstance(n.targets[0], ast.Name)
+        and isinstance(n.value, ast.List)
+    }
+
+
+def _is_mutation(node: ast.AST, own: set[str]) -> bool:
     if isinstance(node, ast.Subscript | ast.Attribute):
         return not isinstance(node.ctx, ast.Load)
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        return node.func.attr in _MUTATING and not isinstance(node.func.value, ast.Subscript)
+        value = node.func.value
+        if isinstance(value, ast.Name) and value.id in own:
+            return False
+        return node.func.attr in _MUTATING and not isinstance(value, ast.Subscript)
     return False

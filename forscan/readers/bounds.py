@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 
-from forscan.analyse.traced_bounds import check_bounds
+from forscan.analyse.traced_bounds import check_bounds, numbers_in
 from forscan.analyse.trip_count import definition, literal_int
 from forscan.find.context import FunctionContext
-from forscan.find.sites import Site
+from forscan.find.sites import LAX_LOOPS, Site
 from forscan.model import Refusal, Refused
+from forscan.syntax.names import parameters
 
 MOST_TRIPS = 2000
 
@@ -59,3 +60,30 @@ def check_length(site: Site, node: ast.expr) -> None:
     traced = check_bounds([node], site.node, context, "`range`")
     if traced is not None:
         raise Refused(traced)
+    for name in numbers_in(node):
+        form = _carried_by(name, context)
+        if form is not None:
+            raise Refused(
+                Refusal(
+                    "FSC203",
+                    f"the trip count depends on {name.id}, which {form} hands to its body as a tracer: `range` raises",
+                    f"Convert that {form} as well, or keep both.",
+                    name.lineno,
+                    name.col_offset + 1,
+                )
+            )
+
+
+def _carried_by(name: ast.Name, context: FunctionContext) -> str | None:
+    """The `lax` loop around that calls the function whose parameter a name is."""
+    functions = context.module.functions
+    scope = functions.enclosing(name)
+    while scope is not None and name.id not in parameters(scope):
+        scope = functions.enclosing(scope)
+    for node in ast.walk(context.module.tree) if scope is not None else ():
+        if isinstance(node, ast.Call):
+            form = LAX_LOOPS.get(context.module.imports.resolve(node.func) or "")
+            given = [*node.args, *(k.value for k in node.keywords)] if form else []
+            if any(f is scope for a in given for f in context.module.traced.candidates(a)):
+                return form
+    return None

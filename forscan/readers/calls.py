@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from forscan.analyse.lists import block_of
 from forscan.find.sites import Site
 from forscan.model import Refusal, Refused
+from forscan.readers.own_values import is_only_read
+from forscan.readers.patterns import bare, leaves
 from forscan.syntax.code import expression
-from forscan.syntax.source import Edit, apply_edits
+from forscan.syntax.source import Edit, Text, apply_edits
 
 
 @dataclass(frozen=True)
@@ -21,6 +24,8 @@ class Results:
       rest: gives the statement around the call for expressions of the carry and the ys,
         where the call is only a part of it.
       wants_carry, wants_ys: whether anybody reads them.
+      item_of_ys: which item of the ys is read, where it is only that one.
+      gone: a statement that only takes the carry apart, which the pattern does.
     """
 
     carry: str | None
@@ -28,6 +33,8 @@ class Results:
     rest: Callable[[str, str], str] | None = None
     wants_carry: bool = True
     wants_ys: bool = True
+    item_of_ys: int | None = None
+    gone: ast.stmt | None = None
 
     @classmethod
     def of_patterns(cls, carry: str | None, ys: str | None) -> Results:
@@ -84,6 +91,21 @@ _TRANSPARENT = (
 )
 
 
+_WORDS = {
+    ast.Lambda: "a lambda expression",
+    ast.IfExp: "a conditional expression",
+    ast.BoolOp: "an `and` or `or`",
+    ast.NamedExpr: "an assignment expression",
+    ast.ListComp: "a comprehension",
+    ast.DictComp: "a comprehension",
+    ast.SetComp: "a comprehension",
+    ast.GeneratorExp: "a generator expression",
+    ast.comprehension: "a comprehension",
+    ast.JoinedStr: "a string",
+    ast.FormattedValue: "a string",
+}
+
+
 def check_place(site: Site) -> None:
     """The call must be evaluated exactly once in a simple statement.
 
@@ -95,8 +117,8 @@ def check_place(site: Site) -> None:
     parent = context.parent(node)
     while not isinstance(parent, ast.stmt):
         if not isinstance(parent, _TRANSPARENT):
-            what = type(parent).__name__.lower()
-            raise Refused(_misplaced(site, f"inside a {what} expression"))
+            what = _WORDS.get(type(parent), f"a {type(parent).__name__.lower()}")
+            raise Refused(_misplaced(site, f"inside {what}"))
         node, parent = parent, context.parent(parent)
     if not isinstance(parent, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Return | ast.Expr):
         raise Refused(_misplaced(site, f"in the header of a {type(parent).__name__.lower()}"))
@@ -130,8 +152,9 @@ def pair_results(site: Site) -> Results:
         if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
             target = statement.targets[0]
             if isinstance(target, ast.Tuple | ast.List) and len(target.elts) == 2:
-                first, second = (_pattern(site, t) for t in target.elts)
-                return Results.of_patterns(first, second)
+                first, gone = _taken_apart(site, target.elts[0])
+                patterns = _pattern(site, first), _pattern(site, target.elts[1])
+                return replace(Results.of_patterns(*patterns), gone=gone)
     return Results(None, None, lambda carry, ys: _rest(site, call, f"({carry}, {ys})"))
 
 
@@ -145,13 +168,25 @@ def _item(site: Site, subscript: ast.Subscript) -> Results:
     statement = site.statement
     if site.context.parent(subscript) is statement and isinstance(statement, ast.Assign):
         if len(statement.targets) == 1:
-            pattern = _pattern(site, statement.targets[0])
-            return Results.of_patterns(*((pattern, None) if is_carry else (None, pattern)))
+            if is_carry:
+                return _of_carry(site, statement.targets[0])
+            return Results.of_patterns(None, _pattern(site, statement.targets[0]))
 
     def rest(carry: str, ys: str) -> str:
         return _rest(site, subscript, carry if is_carry else ys)
 
-    return Results(None, None, rest, wants_carry=is_carry, wants_ys=not is_carry)
+    item = None if is_carry else _index(site, subscript)
+    return Results(None, None, rest, wants_carry=is_carry, wants_ys=not is_carry, item_of_ys=item)
+
+
+def _index(site: Site, node: ast.expr) -> int | None:
+    """The literal that a value is indexed with at once."""
+    parent = site.context.parent(node)
+    if isinstance(parent, ast.Subscript) and parent.value is node:
+        index = parent.slice
+        if isinstance(index, ast.Constant) and type(index.value) is int:
+            return index.value
+    return None
 
 
 def single_result(site: Site) -> Results:
@@ -161,17 +196,64 @@ def single_result(site: Site) -> Results:
         if isinstance(statement, ast.Expr):
             return Results.of_patterns(None, None)
         if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
-            return Results.of_patterns(_pattern(site, statement.targets[0]), None)
+            return _of_carry(site, statement.targets[0])
     return Results(None, None, lambda carry, _: _rest(site, call, carry), wants_ys=False)
+
+
+def stack_results(site: Site) -> Results:
+    """The result of a map, which is the stack of its outputs."""
+    statement, call = site.statement, call_of(site)
+    if site.context.parent(call) is statement:
+        if isinstance(statement, ast.Expr):
+            return Results.of_patterns(None, None)
+        if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
+            return Results.of_patterns(None, _pattern(site, statement.targets[0]))
+
+    def rest(_: str, ys: str) -> str:
+        return _rest(site, call, ys)
+
+    return Results(None, None, rest, wants_carry=False, item_of_ys=_index(site, call))
+
+
+def _of_carry(site: Site, target: ast.expr) -> Results:
+    first, gone = _taken_apart(site, target)
+    return replace(Results.of_patterns(_pattern(site, first), None), gone=gone)
+
+
+def _taken_apart(site: Site, target: ast.expr) -> tuple[ast.expr, ast.stmt | None]:
+    """The pattern that the next statement takes a name apart with, where nobody else reads it."""
+    context, source = site.context, site.context.source
+    if not isinstance(target, ast.Name) or target.id in context.outside:
+        return target, None
+    block = block_of(site.statement, context)
+    behind = block[block.index(site.statement) + 1 :][:1]
+    match behind:
+        case [ast.Assign(targets=[ast.Tuple() as pattern], value=ast.Name(id=name) as read)] if (
+            name == target.id and leaves(pattern) is not None
+        ):
+            start, end = source.start(behind[0]), source.end(behind[0])
+            line = source.text[source.line_start(start) : source.line_end(end)].strip()
+            if is_only_read(site, read) and line == source.segment(behind[0]):
+                return pattern, behind[0]
+    return target, None
 
 
 def _pattern(site: Site, target: ast.expr) -> str | None:
     """A target as a pattern; None where it only forgets."""
-    if isinstance(target, ast.Name) and target.id == "_":
-        return None if "_" not in site.context.fresh.read else "_"
+    if all(is_forgotten(site, n.id) for n in ast.walk(target) if isinstance(n, ast.Name)):
+        return None
     if any(isinstance(n, ast.Attribute | ast.Subscript | ast.Starred) for n in ast.walk(target)):
         return site.context.source.segment(target)
     return ast.unparse(target)
+
+
+def is_forgotten(site: Site, name: str) -> bool:
+    """Whether a name is one that takes what nobody needs, and nobody reads it."""
+    context = site.context
+    graph = context.graph
+    behind = graph.nodes[graph.statements[site.statement]].successors
+    live = context.outside.union(context.captured, *(context.live[s] for s in behind))
+    return name.startswith(("_", "unused")) and name not in live
 
 
 def _rest(site: Site, node: ast.expr, text: str) -> str:
@@ -181,11 +263,25 @@ def _rest(site: Site, node: ast.expr, text: str) -> str:
     start, end = source.start(statement), source.end(statement)
     value = getattr(statement, "value", None)
     if value is node and isinstance(statement, ast.Return | ast.Assign):
-        whole = expression(text)
-        if isinstance(whole, ast.Tuple) and len(whole.elts) > 1 and whole.col_offset == 1:
-            text = text[1:-1]
+        text = bare(text)
+    node, text = _dissolved(site, node, text)
     edit = Edit(source.start(node) - start, source.end(node) - start, text)
     return apply_edits(source.text[start:end], [edit])
+
+
+def _dissolved(site: Site, node: ast.expr, text: str) -> tuple[ast.expr, str]:
+    """A tuple that is indexed or unpacked at once is not made: `(a, b)[0]`, `f(*(a, b))`."""
+    parent = site.context.parent(node)
+    display = expression(text)
+    if not isinstance(display, ast.Tuple) or not display.elts:
+        return node, text
+    index = _index(site, node)
+    if index is not None and 0 <= index < len(display.elts):
+        assert isinstance(parent, ast.Subscript)
+        return _dissolved(site, parent, Text(f"({text}\n)").segment(display.elts[index]))
+    if isinstance(parent, ast.Starred) and len(display.elts) > 1:
+        return parent, bare(text)
+    return node, text
 
 
 def is_number(node: ast.expr) -> bool:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import ast
-
 from forscan.analyse.kinds import NUMBER
-from forscan.analyse.uses import Kind, Uses
-from forscan.find.context import FunctionContext
 from forscan.find.sites import Site
-from forscan.model import Counter, Loop, Reading, Refusal, Refused
+from forscan.model import Counter, Loop, Reading
 from forscan.readers.bounds import check_length
 from forscan.readers.calls import arguments, check_place, single_result
-from forscan.readers.lax_loop import Call, LaxLoop, names_read
+from forscan.readers.index import check_index
+from forscan.readers.lax_loop import LaxLoop
+from forscan.readers.parts import Call, names_read
 from forscan.syntax.code import Code, one_line
 
 _PARAMETERS = ("lower", "upper", "body_fun", "init_val", "unroll")
@@ -39,11 +37,12 @@ def read(site: Site, copied: bool = False) -> Reading:
         wishes=("i", "carry"),
         has_outputs=False,
         sources=names_read([given["lower"], given["upper"]]),
-        other=NUMBER,
+        other=lambda _: NUMBER,
         copied=copied,
     )
     lax = LaxLoop.read(site, call)
-    _check_index(lax)
+    if len(lax.body.own_parameters) == 2:
+        check_index(lax, lax.other)
     source = site.context.source
     name = lax.other if lax.uses_other() else "_"
     unroll = given.get("unroll")
@@ -53,28 +52,3 @@ def read(site: Site, copied: bool = False) -> Reading:
         unroll=one_line(source, unroll) if unroll is not None else None,
     )
     return lax.reading(loop)
-
-
-def _check_index(lax: LaxLoop) -> None:
-    """Integer arithmetic that wraps around in int32 and does not in Python."""
-    function = lax.body.function
-    if function is None:
-        return
-    names = lax.body.own_parameters
-    if len(names) != 2:
-        return
-    place = lax.body.context
-    if isinstance(function, ast.FunctionDef):
-        place = FunctionContext(lax.site.context.module, function)
-    for use in Uses(place, lax.body.nodes).of(names[0], integer=True):
-        if use.kind is Kind.HAZARD and "argument of" not in use.what:
-            raise Refused(
-                Refusal(
-                    "FSC403",
-                    f"the index {names[0]} is used as {use.what}: an int32 wraps around, "
-                    "a Python int does not",
-                    "Iterate jnp.arange by hand, or keep the fori_loop.",
-                    use.node.lineno,
-                    use.node.col_offset + 1,
-                )
-            )

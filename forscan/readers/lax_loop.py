@@ -7,45 +7,42 @@ carry and the outputs.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
-from forscan.analyse.kinds import ARRAY, NOTHING, NUMBER, UNKNOWN, Kind, kind_of, of_items
+from forscan.analyse.kinds import NOTHING, UNKNOWN, Kind, kind_of
 from forscan.find.sites import Site
 from forscan.model import Carry, Loop, Output, Reading
-from forscan.readers.body import Body, called_body, read_body
-from forscan.readers.calls import Results
-from forscan.readers.naming import CannotRename, Naming, names_in
+from forscan.readers.body import Body
+from forscan.readers.called import called_body
+from forscan.readers.calls import is_forgotten
+from forscan.readers.coalesce import coalesced
+from forscan.readers.inlined import read_body
+from forscan.readers.item_names import with_named_items
+from forscan.readers.naming import CannotRename, Naming, is_start, names_in
+from forscan.readers.own_values import own_tuple, own_value
+from forscan.readers.parts import (
+    Call,
+    as_carry,
+    bare_name,
+    inside_function,
+    is_none,
+    joined,
+    segment,
+)
+from forscan.readers.patterns import (
+    aligned,
+    bare,
+    head_unpacking,
+    leaves,
+    packed,
+    reads_in,
+)
+from forscan.readers.removal import name_of, removed
 from forscan.readers.starts import Starts
 from forscan.syntax.code import Code, expression, removal
 from forscan.syntax.names import all_names, binds, reads
 from forscan.syntax.source import Edit, Text
-
-
-@dataclass(frozen=True)
-class Call:
-    """The parts of a call that scan and fori_loop share.
-
-    Attributes:
-      function, init: the expressions of the body function and of the start.
-      results: where the result goes.
-      carry_at: which parameter of the body is the carry.
-      wishes: names for the parameters, where the body's source does not give them.
-      has_outputs: whether the body returns a pair.
-      sources: names that are read when the loop begins.
-      other: the kind of what the other parameter gets.
-      copied: whether the body of a module function is read as if it stood here.
-    """
-
-    function: ast.expr
-    init: ast.expr
-    results: Results
-    carry_at: int
-    wishes: tuple[str, str]
-    has_outputs: bool
-    sources: frozenset[str]
-    other: Kind
-    copied: bool = False
 
 
 @dataclass
@@ -56,6 +53,8 @@ class LaxLoop:
       code: the statements of an iteration.
       carries, outputs: of the neutral loop.
       before, after: statements around it.
+      ys: an expression for the ys, where it is not the first output.
+      gone: statements whose values the loop takes over.
       other: the name of the parameter that is not the carry.
     """
 
@@ -67,14 +66,17 @@ class LaxLoop:
     outputs: list[Output] = field(default_factory=list)
     before: list[str] = field(default_factory=list)
     after: list[str] = field(default_factory=list)
+    gone: list[ast.stmt] = field(default_factory=list)
+    ys: str | None = None
 
     @classmethod
     def read(cls, site: Site, call: Call) -> LaxLoop:
+        given = call.function, call.wishes
         try:
-            loop = cls(site, call, read_body(site, call.function, call.wishes, call.copied))
+            loop = cls(site, call, read_body(site, *given, call.copied, call.takes))
             loop._take_apart()
         except CannotRename:
-            loop = cls(site, call, called_body(site, call.function, call.wishes))
+            loop = cls(site, call, called_body(site, *given, call.takes))
             loop._take_apart()
         return loop
 
@@ -82,20 +84,38 @@ class LaxLoop:
     def other(self) -> str:
         return self.body.parameters[1 - self.call.carry_at]
 
+    def put_first(self, line: str) -> None:
+        """Adds a statement at the head of an iteration."""
+        self.code = joined(Code(line), self.code.text)
+
+    def own(self, name: str) -> str:
+        """What a variable is called in the source of the body."""
+        if self.body.called:
+            place = self.body.parameters.index(name) if name in self.body.parameters else -1
+            return self.body.own_parameters[place] if len(self.body.own_parameters) == 2 else name
+        return next((old for old, new in self._chosen.items() if new == name), name)
+
     def uses_other(self) -> bool:
         """Whether an iteration reads the parameter that is not the carry."""
+        return self.reads(self.other)
+
+    def reads(self, name: str) -> bool:
+        """Whether an iteration reads a variable."""
         texts = [o.value for o in self.outputs] + [c.update for c in self.carries]
-        return self.other in reads(self.code.statements) or any(
-            self.other in reads(expression(t)) for t in texts
-        )
+        return any(name in reads(n) for n in (self.code.tree, *map(expression, texts)))
 
     # Kinds.
 
+    @cached_property
+    def other_kind(self) -> Kind:
+        return self.call.other(self.body)
+
     def _kinds(self) -> Kind:
         """The kind of what an iteration returns, given that the carry keeps its type."""
-        start = _as_carry(kind_of(self.call.init, self.site.context))
+        start = as_carry(kind_of(self.call.init, self.site.context))
+        start = self.body.settled(start, self.call.has_outputs)
         for _ in range(2):
-            pair = (start, self.call.other)
+            pair = (start, self.other_kind)
             kind = self.body.kind(pair if self.call.carry_at == 0 else pair[::-1])
             carry = self._carry_kind(kind)
             if start != UNKNOWN or carry == UNKNOWN:
@@ -115,9 +135,9 @@ class LaxLoop:
     # The body under its new names.
 
     def _take_apart(self) -> None:
-        items = self._carry_items()
-        starts = self._item_starts(items)
-        self._settle(items, starts)
+        pattern = self._carry_pattern()
+        starts = self._item_starts(pattern)
+        self._settle(pattern, starts)
         names = self._chosen
         body = self.body
         carry = body.parameters[self.call.carry_at]
@@ -127,42 +147,46 @@ class LaxLoop:
         update, value = self._returned(carry)
         if value is not None:
             self._add_outputs(value)
-        if items is None:
+        if pattern is None:
             self._add_whole(carry, update)
         else:
-            self._add_items([names[i] for i in items], starts, update)
-        self._finish_results(items)
+            self._add_items(pattern, [names[i] for i in leaves(pattern) or ()], starts, update)
+        if not body.called:
+            parts = coalesced(self.code, self.carries, self.outputs)
+            self.code, self.carries, self.outputs = parts
+        self._finish_results(pattern)
 
-    def _carry_items(self) -> list[str] | None:
-        """The names of `a, b = carry` at the head of a body that returns a tuple for it."""
-        body = self.body
+    def _carry_pattern(self) -> ast.expr | None:
+        """The pattern of `a, b = carry` at the head of a body that returns a tuple for it."""
+        self.body = body = with_named_items(self.site, self.call, self.body)
         name = body.parameters[self.call.carry_at]
         returned: ast.expr = expression(body.returned)
+        others = [n.id for n in ast.walk(returned) if isinstance(n, ast.Name)]
         if self.call.has_outputs:
             if not isinstance(returned, ast.Tuple) or len(returned.elts) != 2:
                 return None
-            others = [n.id for n in ast.walk(returned) if isinstance(n, ast.Name)]
             returned = returned.elts[0]
-        else:
-            others = [n.id for n in ast.walk(returned) if isinstance(n, ast.Name)]
         if not isinstance(returned, ast.Tuple) or name in others:
             return None
-        found = head_unpacking(body.code, name, len(returned.elts))
+        found = head_unpacking(body.code, name)
         if found is None or reads_in(body.code, name) != [found[0]]:
             return None
-        return found[1]
+        return found[1] if aligned(found[1], returned) is not None else None
 
-    def _item_starts(self, items: list[str] | None) -> list[ast.expr | None]:
+    def _item_starts(self, pattern: ast.expr | None) -> list[ast.expr | None]:
         """The expressions that the items begin with, where they are written apart."""
         init = self.call.init
-        if items is None:
+        if pattern is None:
             return [init]
-        if isinstance(init, ast.Tuple) and len(init.elts) == len(items):
-            if not any(isinstance(e, ast.Starred) for e in init.elts):
-                return list(init.elts)
-        return [None] * len(items)
+        display, statement = own_tuple(self.site, init)
+        parts = aligned(pattern, display)
+        if parts is None:
+            return [None] * len(leaves(pattern) or ())
+        if statement is not None:
+            self.gone.append(statement)
+        return list(parts)
 
-    def _settle(self, items: list[str] | None, starts: list[ast.expr | None]) -> None:
+    def _settle(self, pattern: ast.expr | None, starts: list[ast.expr | None]) -> None:
         call, body = self.call, self.body
         results = call.results
         rest = results.rest("None", "None") if results.rest else ""
@@ -171,15 +195,18 @@ class LaxLoop:
             body,
             call.function,
             call.sources,
-            all_names(ast.parse(_inside_function(rest))) if rest else (),
-            [*names_in(results.carry), *names_in(results.ys)],
+            all_names(ast.parse(inside_function(rest))) if rest else (),
+            [*names_in(results.carry), *names_in(results.ys), *reads(results.gone or [])],
         )
+        items = None if pattern is None else leaves(pattern)
         own = items if items is not None else [body.parameters[call.carry_at]]
-        wishes = self._result_names(len(own)) if items is not None else [results.carry]
+        wishes = [results.carry] if pattern is None else self._result_names(pattern)
         taken = set(names_in(results.ys))
-        for name, wish, start in zip(own, wishes, starts, strict=True):
-            wished = [w for w in (wish, _bare_name(start)) if w is not None and w not in taken]
-            naming.choose(name, wished, start)
+        begun = [bare_name(s) for s in starts]
+        for name, wish, start, known in zip(own, wishes, starts, begun, strict=True):
+            if begun.count(known) > 1 or (known and is_start(known)):
+                known = None
+            naming.choose(name, [w for w in (wish, known) if w and w not in taken], start)
         for name in body.locals:
             if name in naming.chosen or (items and name == body.parameters[call.carry_at]):
                 continue
@@ -197,9 +224,9 @@ class LaxLoop:
         carry = self.body.parameters[self.call.carry_at]
         other = self.body.parameters[1 - self.call.carry_at]
         bound = set(binds(self.body.code.statements))
-        if _is_none(self.call.init) and carry not in bound:
+        if is_none(self.call.init) and carry not in bound:
             found[carry] = "None"
-        if self.call.other == NOTHING and other not in bound:
+        if self.other_kind == NOTHING and other not in bound:
             found[other] = "None"
         return found
 
@@ -213,62 +240,81 @@ class LaxLoop:
         wanted = call.results.wants_ys and self.output_kind() != NOTHING
         if isinstance(returned, ast.Tuple) and len(returned.elts) == 2 and not walrus:
             first, second = returned.elts
-            update, value = (_segment(body.returned, e) for e in returned.elts)
+            update, value = (segment(body.returned, e) for e in returned.elts)
             if wanted and ast.dump(first) == ast.dump(second) and isinstance(first, ast.expr):
                 if not isinstance(first, ast.Name | ast.Constant | ast.Tuple):
-                    self.code = _joined(self.code, f"{carry} = {update}")
+                    self.code = joined(self.code, f"{carry} = {update}")
                     return carry, carry
             return update, value if wanted else None
         fresh = self.site.context.fresh
-        y = fresh.name("y") if wanted else "_"
+        y = fresh.name("y", "out", "output") if wanted else "_"
         if y == "_" and "_" in fresh.read:
             y = fresh.name("unused")
         target = "_" if carry == "None" else carry
-        self.code = _joined(self.code, f"{target}, {y} = {body.returned}")
+        self.code = joined(self.code, f"{target}, {y} = {body.returned}")
         return carry, y if wanted else None
 
     # Carries.
 
     def _add_whole(self, carry: str, update: str) -> None:
-        if _is_none(self.call.init):
+        if is_none(self.call.init):
             return
-        start = Starts(self.site, self.body).text(self.call.init)
+        start = self._start(carry, self.call.init)
         result = self.call.results.carry
         if result is None and self.call.results.wants_carry:
             result = carry
         self.carries.append(Carry(carry, start, update, result))
 
-    def _add_items(self, names: list[str], starts: list[ast.expr | None], update: str) -> None:
-        statement = head_unpacking(self.code, self.body.parameters[self.call.carry_at], len(names))
-        assert statement is not None
-        self.code = self.code.edited([removal(self.code, statement[0])])
-        starter = Starts(self.site, self.body)
+    def _start(self, target: str, node: ast.expr) -> str:
+        """Python for a start value; what had a name for this loop only needs it no more."""
+        starts = Starts(self.site, self.body)
+        if isinstance(node, ast.Name) and node.id != target:
+            value, statement = own_value(self.site, node)
+            if statement is not None and starts.text(node) == node.id:
+                self.gone.append(statement)
+                return starts.text(value)
+        return starts.text(node)
+
+    def _add_items(
+        self,
+        pattern: ast.expr,
+        names: list[str],
+        starts: list[ast.expr | None],
+        update: str,
+    ) -> None:
+        found = head_unpacking(self.code, self.body.parameters[self.call.carry_at])
+        assert found is not None
+        self.code = Code(self.code.edited([removal(self.code, found[0])]).text.strip("\n"))
         if None in starts:
-            self.before.append(f"{', '.join(names)} = {starter.text(self.call.init)}")
+            init = Starts(self.site, self.body).text(self.call.init)
+            self.before.append(f"{bare(packed(pattern, names))} = {init}")
             texts = list(names)
         else:
-            texts = [starter.text(s) for s in starts if s is not None]
-        updates = expression(update)
-        assert isinstance(updates, ast.Tuple)
-        results = self._result_names(len(names))
+            pairs = zip(names, starts, strict=True)
+            texts = [self._start(n, s) for n, s in pairs if s is not None]
+        updates = aligned(pattern, expression(update))
+        assert updates is not None
+        results = self._result_names(pattern)
         apart = any(r is not None for r in results) or self.call.results.carry is None
-        for name, start, new, result in zip(names, texts, updates.elts, results, strict=True):
+        for name, start, new, result in zip(names, texts, updates, results, strict=True):
             result = result if apart else name
             if self.call.results.rest and self.call.results.wants_carry:
                 result = name
-            self.carries.append(Carry(name, start, _segment(update, new), result))
+            text = segment(update, new)
+            unchanged = start == text == "None"
+            self.carries.append(Carry(name, start, name if unchanged else text, result))
 
-    def _result_names(self, count: int) -> list[str | None]:
+    def _result_names(self, pattern: ast.expr) -> list[str | None]:
         """The patterns of the items of the result, all None where they are not apart."""
         result = self.call.results.carry
         if result is not None:
-            pattern = expression(result)
-            if isinstance(pattern, ast.Tuple | ast.List) and len(pattern.elts) == count:
-                return [self._forgotten(ast.unparse(e)) for e in pattern.elts]
-        return [None] * count
+            parts = aligned(pattern, expression(result))
+            if parts is not None:
+                return [self._forgotten(ast.unparse(e)) for e in parts]
+        return [None] * len(leaves(pattern) or ())
 
     def _forgotten(self, pattern: str) -> str | None:
-        return None if pattern == "_" and "_" not in self.site.context.fresh.read else pattern
+        return None if is_forgotten(self.site, pattern) else pattern
 
     # Outputs.
 
@@ -281,23 +327,33 @@ class LaxLoop:
                 kinds = kind.items or (UNKNOWN,) * len(node.elts)
                 for item, part, its in zip(pattern.elts, node.elts, kinds, strict=True):
                     target = self._forgotten(ast.unparse(item))
-                    self.outputs.append(Output(_segment(value, part), target, its.is_array))
+                    self.outputs.append(Output(segment(value, part), target, its.is_array))
                 return
         name = results.ys
+        if results.item_of_ys is not None and isinstance(node, ast.Tuple):
+            if 0 <= results.item_of_ys < len(node.elts):
+                self._add_item(value, node, kind, results.item_of_ys)
+                return
         if name is None:
             name = self.site.context.fresh.name("ys", "outputs")
         self.outputs.append(Output(value, name, kind.is_array, inline=results.ys is None))
 
+    def _add_item(self, value: str, node: ast.Tuple, kind: Kind, item: int) -> None:
+        """Only one item of the outputs is read: the others are not collected."""
+        kinds = kind.items or (UNKNOWN,) * len(node.elts)
+        name = self.site.context.fresh.name("ys", "outputs")
+        part = segment(value, node.elts[item])
+        self.outputs.append(Output(part, name, kinds[item].is_array, inline=True))
+        self.ys = f"({', '.join(name if i == item else 'None' for i in range(len(node.elts)))},)"
+
     # Behind the loop.
 
-    def _finish_results(self, items: list[str] | None) -> None:
+    def _finish_results(self, pattern: ast.expr | None) -> None:
         results = self.call.results
         names = [c.target for c in self.carries]
-        if items is None:
-            carry = names[0] if names else "None"
-        else:
-            carry = f"({', '.join(names)}{',' * (len(names) == 1)})"
-        ys = self.outputs[0].result or "None" if self.outputs else "None"
+        whole = names[0] if names else "None"
+        carry = whole if pattern is None else packed(pattern, names)
+        ys = self.ys or (self.outputs[0].result or "None" if self.outputs else "None")
         if results.rest is not None:
             self.after.append(results.rest(carry, ys))
             return
@@ -307,8 +363,8 @@ class LaxLoop:
             return
         if not names:
             self.after.append(f"{results.carry} = None")
-        elif items is not None and self._result_names(len(items)) == [None] * len(items):
-            self.after.append(f"{results.carry} = {carry}")
+        elif pattern is not None and not any(self._result_names(pattern)):
+            self.after.append(f"{results.carry} = {bare(carry)}")
 
     # The reading.
 
@@ -320,9 +376,11 @@ class LaxLoop:
         tail = source.text[source.end(statement) : end].strip()
         inside = Text(source.text[source.start(statement) : source.end(statement)]).comments()
         leading = [*inside, *([tail] if tail else [])]
-        edits: list[Edit] = []
+        behind = self.call.results.gone
+        edits: list[Edit] = [removed(source, s) for s in self.gone]
+        edits += [removed(source, behind)] if behind is not None else []
         if self.body.definition is not None:
-            edits.append(_whole_removal(source, self.body.definition))
+            edits.append(removed(source, self.body.definition))
         loop = replace(
             loop,
             body=self.code,
@@ -330,88 +388,7 @@ class LaxLoop:
             outputs=tuple(self.outputs),
             before=(*leading, *self.before),
             after=tuple(self.after),
-            name=_name_of(self.body.definition),
+            name=name_of(self.body.definition),
         )
         indentation = source.indentation(source.start(statement))
         return Reading(loop, start, end, indentation, tuple(edits))
-
-
-def head_unpacking(code: Code, name: str, count: int) -> tuple[ast.stmt, list[str]] | None:
-    """`a, b = name` before anything else binds a or b or changes the name."""
-    bound: set[str] = set()
-    for statement in code.statements:
-        match statement:
-            case ast.Assign(targets=[ast.Tuple(elts=items)], value=ast.Name(id=value)) if (
-                value == name and len(items) == count
-            ):
-                names = [i.id for i in items if isinstance(i, ast.Name)]
-                if len(set(names)) == count and not set(names) & bound:
-                    return statement, names
-                return None
-        bound |= {*binds(statement), *reads(statement)}
-        if name in bound:
-            return None
-    return None
-
-
-def reads_in(code: Code, name: str) -> list[ast.stmt]:
-    return [s for s in code.statements if name in reads(s)]
-
-
-def _name_of(definition: ast.stmt | None) -> str | None:
-    """What a body function that goes was called."""
-    if isinstance(definition, ast.FunctionDef):
-        return definition.name
-    if isinstance(definition, ast.Assign) and isinstance(definition.targets[0], ast.Name):
-        return definition.targets[0].id
-    return None
-
-
-def _whole_removal(source: Text, node: ast.stmt) -> Edit:
-    """Drops a definition with the blank lines behind it, where that leaves no gap."""
-    edit = removal(source, node)
-    before = source.text[: edit.start].rstrip(" \t")
-    end = edit.end
-    after_header = before.rstrip().endswith(":")
-    blank_before = before.endswith(("\n\n", "\r\n\r\n", "\r\r"))
-    while after_header or blank_before:
-        line_end = source.line_end(end)
-        if source.text[end:line_end].strip() or line_end >= len(source.text):
-            break
-        end = source.next_line(end)
-    return Edit(edit.start, end, edit.new)
-
-
-def _joined(code: Code, line: str) -> Code:
-    return Code("\n".join(filter(None, [code.text, line])))
-
-
-def _segment(text: str, node: ast.expr) -> str:
-    """The source of a part of an expression, in parentheses when it spans lines."""
-    wrapped = Text(f"({text}\n)")
-    found = wrapped.segment(node)
-    return f"({found})" if "\n" in found else found
-
-
-def _bare_name(node: ast.expr | None) -> str | None:
-    return node.id if isinstance(node, ast.Name) else None
-
-
-def _is_none(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None
-
-
-def _as_carry(kind: Kind) -> Kind:
-    """Numbers become arrays when they are carried."""
-    if kind == NUMBER:
-        return ARRAY
-    return of_items([_as_carry(k) for k in kind.items]) if kind.name == "tuple" else kind
-
-
-def _inside_function(text: str) -> str:
-    return "def f():\n    " + text.replace("\n", "\n    ")
-
-
-def names_read(nodes: Iterable[ast.expr | None]) -> frozenset[str]:
-    """The names that expressions read."""
-    return frozenset(n for node in nodes if node is not None for n in reads(node))

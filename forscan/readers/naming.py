@@ -10,6 +10,8 @@ from forscan.readers.body import Body
 from forscan.syntax.code import expression
 from forscan.syntax.names import free_names, parameters, walk_all, walk_scope
 
+_STARTS = ("init", "start", "first", "zero", "ones", "empty")
+
 
 class CannotRename(Exception):
     """A variable must get another name, and is bound by more than assignments."""
@@ -119,3 +121,8 @@ def names_in(text: str | None) -> list[str]:
     if text is None:
         return []
     return [n.id for n in ast.walk(expression(text)) if isinstance(n, ast.Name)]
+
+
+def is_start(name: str) -> bool:
+    """Whether a name speaks of the start only, so that no loop should change it."""
+    return name.startswith(_STARTS) or name.endswith(("0", "_init", "_start"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from forscan.model import Carry, Element, Loop, Output, Spelling
+from forscan.model import Carry, Counter, Element, Loop, Output, Spelling
 from forscan.syntax.code import expression, indent
 from forscan.syntax.names import Fresh, reads
 from forscan.syntax.rename import renamed
@@ -79,23 +79,45 @@ def _bare(target: str) -> str:
 
 def _header(loop: Loop, fresh: Fresh, spelling: Spelling) -> tuple[str, list[str]]:
     """The `for` line, and what the body begins with."""
-    if any(not e.is_array for e in loop.elements):
+    if any(not e.is_array and not e.parts for e in loop.elements):
         return _indexed(loop, fresh, spelling)
     counter = loop.counter
-    sources = [_direction(e.source, loop) for e in loop.elements]
+    sources = [_iterable(e, loop) for e in loop.elements]
     targets = [e.target for e in loop.elements]
     if counter is not None:
         numbers = f"range({counter.range})"
         numbers = f"reversed({numbers})" if loop.reverse else numbers
         if not targets:
             return f"for {counter.name} in {numbers}:", []
+        if _numbers_all(counter, loop):
+            target, source = _together(targets, sources)
+            target = target if len(targets) == 1 else f"({target})"
+            return f"for {counter.name}, {target} in enumerate({source}):", []
         targets, sources = [counter.name, *targets], [numbers, *sources]
     if not targets:
         spare = "_" if may_forget(fresh) else fresh.name("trip")
         return f"for {spare} in range({loop.length}):", []
+    target, source = _together(targets, sources)
+    return f"for {target} in {source}:", []
+
+
+def _numbers_all(counter: Counter, loop: Loop) -> bool:
+    """Whether the index numbers the elements; a slice keeps the length that it has been given."""
+    plain = all(s.isidentifier() for e in loop.elements for s in e.parts or (e.source,))
+    return plain and (counter.start, counter.step) == ("0", "1") and not loop.reverse
+
+
+def _together(targets: list[str], sources: list[str]) -> tuple[str, str]:
+    """The target and the iterable that take all sources in step."""
     if len(targets) == 1:
-        return f"for {targets[0]} in {sources[0]}:", []
-    return f"for {', '.join(targets)} in zip({', '.join(sources)}):", []
+        return targets[0], sources[0]
+    return ", ".join(targets), f"zip({', '.join(sources)})"
+
+
+def _iterable(element: Element, loop: Loop) -> str:
+    if element.parts:
+        return f"zip({', '.join(_direction(part, loop) for part in element.parts)})"
+    return _direction(element.source, loop)
 
 
 def _direction(source: str, loop: Loop) -> str:
@@ -107,9 +129,9 @@ def _direction(source: str, loop: Loop) -> str:
 
 def _indexed(loop: Loop, fresh: Fresh, spelling: Spelling) -> tuple[str, list[str]]:
     """Pytrees are sliced leaf by leaf at an index."""
-    index = fresh.name("i", "k", "index")
+    index = loop.counter.name if loop.counter is not None else fresh.name("i", "k", "index")
     head = [f"{e.target} = {_slice(e, index, spelling)}" for e in loop.elements]
-    numbers = f"range({loop.length})"
+    numbers = f"range({loop.counter.range if loop.counter is not None else loop.length})"
     if loop.reverse:
         numbers = f"reversed({numbers})"
     return f"for {index} in {numbers}:", head

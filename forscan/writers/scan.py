@@ -77,7 +77,7 @@ def _call(loop: Loop, name: str, fresh: Fresh, spelling: Spelling) -> str:
     arguments.append(packed([e.source for e in loop.elements]))
     if loop.length is not None:
         arguments.append(f"length={loop.length}")
-    if loop.reverse:
+    if loop.reverse and (loop.elements or loop.outputs):
         arguments.append("reverse=True")
     if loop.unroll is not None:
         arguments.append(f"unroll={loop.unroll}")

@@ -1,0 +1,89 @@
+"""New values that need no name of their own: `new = f(x)`, `x = new` is `x = f(x)`."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import replace
+
+from forscan.model import Carry, Output
+from forscan.syntax.code import Code, expression
+from forscan.syntax.names import binds, reads, walk_all
+from forscan.syntax.rename import renamed
+
+Parts = tuple[Code, list[Carry], list[Output]]
+
+
+def coalesced(code: Code, carries: Sequence[Carry], outputs: Sequence[Output]) -> Parts:
+    """The body with the carry's name where the old value is not read any more."""
+    parts: Parts = (code, list(carries), list(outputs))
+    for place in range(len(carries)):
+        parts = _one(place, *parts)
+    return parts
+
+
+def _one(place: int, code: Code, carries: list[Carry], outputs: list[Output]) -> Parts:
+    carry = carries[place]
+    old, new = carry.target, carry.update
+    others = [c for c in carries if c is not carry]
+    if not new.isidentifier() or new == old or new in {c.target for c in carries}:
+        return code, carries, outputs
+    if not (old.isidentifier() and _may_take(code, old, new)):
+        return code, carries, outputs
+    texts = [c.update for c in others] + [o.value for o in outputs]
+    if any(old in reads(expression(t)) for t in texts):
+        return code, carries, outputs
+    names = {new: old}
+    moved = [replace(c, update=renamed(c.update, names)) for c in carries]
+    values = [replace(o, value=renamed(o.value, names)) for o in outputs]
+    return _without_copy(Code(renamed(code.text, names)), old), moved, values
+
+
+def _may_take(code: Code, old: str, new: str) -> bool:
+    """Whether nothing reads the old value once the new one is bound."""
+    if _is_captured(code, (old, new)):
+        return False
+    return not _deletes(code.statements) and _dies(code.statements, old, new)
+
+
+def _dies(suite: list[ast.stmt], old: str, new: str) -> bool:
+    """Whether the suite reads the old value only until it binds the new one."""
+    place = next((i for i, s in enumerate(suite) if new in binds(s)), None)
+    if place is None or any(new in reads(s) for s in suite[:place]):
+        return False
+    first = suite[place]
+    if isinstance(first, ast.If):
+        if new in reads(first.test) or not (first.orelse and _in_branches(first, old, new)):
+            return False
+    elif not isinstance(first, ast.Assign) or old in binds(first):
+        return False
+    return not any(old in {**reads(s), **binds(s)} for s in suite[place + 1 :])
+
+
+def _in_branches(node: ast.If, old: str, new: str) -> bool:
+    return all(_dies(branch, old, new) for branch in (node.body, node.orelse))
+
+
+def _is_captured(code: Code, names: tuple[str, str]) -> bool:
+    inner = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+    return any(
+        isinstance(n, inner) and bool({*reads(n), *binds(n)} & set(names))
+        for n in ast.walk(code.tree)
+    )
+
+
+def _deletes(statements: list[ast.stmt]) -> bool:
+    return any(isinstance(n, ast.Delete) for n in walk_all(statements))
+
+
+def _without_copy(code: Code, name: str) -> Code:
+    """Without `x = x`, where it stands on a line of its own."""
+    for statement in code.statements:
+        match statement:
+            case ast.Assign(targets=[ast.Name(id=target)], value=ast.Name(id=value)) if (
+                target == value == name
+            ):
+                line = code.text[code.line_start(code.start(statement)) :].partition("\n")[0]
+                if line == code.segment(statement):
+                    return Code(code.edited([code.remove(statement)]).text.strip("\n"))
+    return code
