@@ -74,6 +74,8 @@ def _of_floats(
 
 def wide_pullback(program: Program, data: list[Any], *, eager: bool) -> list[Any] | None:
     """The gradient in double precision, None where it cannot be had."""
+    if program.draws:
+        return None
     try:
         with jax.enable_x64(True):
             found = pullback(program, [widened(leaf) for leaf in data], eager=eager)

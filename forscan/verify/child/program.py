@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -95,6 +95,11 @@ class Program:
         return self._shell
 
     @property
+    def draws(self) -> bool:
+        """Whether it draws random numbers, which are others in double precision."""
+        return any(_DRAWS.match(name) for name in _primitives(self.jaxpr.jaxpr))
+
+    @property
     def types(self) -> list[str]:
         """Of the data, such as `float32[3]`."""
         return [aval.str_short() for aval in self.jaxpr.in_avals]
@@ -125,6 +130,8 @@ class Program:
 
     def run_wide(self, data: list[Any], *, eager: bool) -> list[Any] | None:
         """The outputs in double precision, None where they cannot be had."""
+        if self.draws:
+            return None
         try:
             with jax.enable_x64(True):
                 wide = [widened(leaf) for leaf in data]
@@ -161,15 +168,21 @@ def timed(function: Callable[[], Any]) -> tuple[float, Any]:
 
 def count_equations(jaxpr: Any) -> int:
     """Equations of a jaxpr and of all jaxprs in it, each counted once."""
-    count = 0
+    return sum(1 for _ in _primitives(jaxpr))
+
+
+def _primitives(jaxpr: Any) -> Iterator[str]:
+    """The name of each equation's primitive, those of inner jaxprs as well."""
     for equation in jaxpr.eqns:
-        count += 1
+        yield equation.primitive.name
         for value in equation.params.values():
             for part in value if isinstance(value, tuple | list) else (value,):
                 inner = getattr(part, "jaxpr", part)
                 if hasattr(inner, "eqns"):
-                    count += count_equations(inner)
-    return count
+                    yield from _primitives(inner)
+
+
+_DRAWS = re.compile(r"random_(bits|gamma)|threefry2x32|rng_")
 
 
 def same_program(old: Program, new: Program) -> bool:
