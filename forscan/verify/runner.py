@@ -14,13 +14,16 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from forscan.verify.result import Cost, Verification, break_even
 
 _CHILD = Path(__file__).with_name("child")
+_GLANCE = 0.2  # seconds between looks at what the child has answered
+Watch = Callable[[list[dict[str, Any]]], None]
 INSTALL = "pip install 'forscan[verify]'"
 
 
@@ -49,34 +52,48 @@ def verify_sources(
     Raises:
       VerifyUnavailable: the interpreter cannot be started, or cannot import jax.
     """
-    with tempfile.TemporaryDirectory(prefix="forscan-") as folder:
-        job = _job(Path(folder), before, after, path, calls, timeout)
-        code, log = _run(job, python, timeout)
-        answers = _answers(job)
-    if any(a.get("unavailable") for a in answers):
-        raise VerifyUnavailable(f"{python} cannot import jax: {INSTALL}")
-    stages = [a["stage"] for a in answers if "stage" in a]
-    why = _why(code, log, timeout, stages[-1] if stages else "starting")
+    content = {"path": str(path.resolve()), "calls": list(calls)}
+    sources = {"before": before, "after": after}
+    answers, why = run_child(content, sources, python=python, timeout=timeout)
     found = {a["index"]: a for a in answers if "index" in a}
     return [_verification(path, c, found.get(i), why) for i, c in enumerate(calls)]
 
 
-def _job(
-    folder: Path,
-    before: bytes,
-    after: bytes,
-    path: Path,
-    calls: Sequence[str],
-    timeout: float,
-) -> Path:
-    (folder / "before").write_bytes(before)
-    (folder / "after").write_bytes(after)
+def run_child(
+    content: dict[str, Any],
+    sources: dict[str, bytes],
+    *,
+    python: str = sys.executable,
+    timeout: float = 300.0,
+    watch: Watch | None = None,
+) -> tuple[list[dict[str, Any]], str]:
+    """Runs one job in a child process: what it answered, and why it ended, should it matter.
+
+    Args:
+      content: what the job is about.
+      sources: versions of the module; the child finds the path of each under its name.
+      watch: is told now and then what the child has answered so far.
+
+    Raises:
+      VerifyUnavailable: the interpreter cannot be started, or cannot import jax.
+    """
+    with tempfile.TemporaryDirectory(prefix="forscan-") as folder:
+        job = _job(Path(folder), content, sources, timeout)
+        code, log = _run(job, python, timeout, watch)
+        answers = _answers(job)
+    if any(a.get("unavailable") for a in answers):
+        raise VerifyUnavailable(f"{python} cannot import jax: {INSTALL}")
+    stages = [a["stage"] for a in answers if "stage" in a]
+    return answers, _why(code, log, timeout, stages[-1] if stages else "starting")
+
+
+def _job(folder: Path, content: dict[str, Any], sources: dict[str, bytes], timeout: float) -> Path:
+    for name, source in sources.items():
+        (folder / name).write_bytes(source)
     job = folder / "job.json"
     content = {
-        "path": str(path.resolve()),
-        "before": str(folder / "before"),
-        "after": str(folder / "after"),
-        "calls": list(calls),
+        **content,
+        **{name: str(folder / name) for name in sources},
         "timeout": timeout,
         "answers": str(folder / "answers"),
         "token": secrets.token_hex(16),
@@ -85,7 +102,7 @@ def _job(
     return job
 
 
-def _run(job: Path, python: str, timeout: float) -> tuple[int | None, str]:
+def _run(job: Path, python: str, timeout: float, watch: Watch | None) -> tuple[int | None, str]:
     """The exit code (None: timed out) and the end of what the child printed."""
     environment = dict(os.environ)
     # Compiling is what is measured: a cache on disk would hide it.
@@ -103,15 +120,27 @@ def _run(job: Path, python: str, timeout: float) -> tuple[int | None, str]:
             )
         except OSError as e:
             raise VerifyUnavailable(f"{python} cannot be started: {e.strerror}") from None
-        code: int | None
         try:
-            code = child.wait(timeout)
-        except subprocess.TimeoutExpired:
-            code = None
+            code = _wait(child, job, timeout, watch)
         finally:
             _end(child)
         log.seek(0)
         return code, log.read().decode(errors="replace")[-2000:]
+
+
+def _wait(
+    child: subprocess.Popen[bytes], job: Path, timeout: float, watch: Watch | None
+) -> int | None:
+    """The exit code of the child, None where the time was up before."""
+    end = time.monotonic() + timeout
+    while True:
+        left = max(0.0, end - time.monotonic())
+        try:
+            return child.wait(left if watch is None else min(left, _GLANCE))
+        except subprocess.TimeoutExpired:
+            if watch is None or left <= _GLANCE:
+                return None
+            watch(_answers(job))
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:

@@ -55,6 +55,30 @@ def traced_pullback(program: Program, data: list[Any]) -> Any:
     return jax.make_jaxpr(pulled)(floats, [jnp.zeros(s.shape, s.dtype) for s in shapes])
 
 
+def with_gradient(call: Callable[[list[Any]], Any], data: list[Any]) -> Callable[[list[Any]], Any]:
+    """The call together with the gradient of the sum of its floats.
+
+    Raises:
+      NoGradient: there is nothing to differentiate.
+    """
+    places = [i for i, leaf in enumerate(data) if is_float(leaf)]
+    if not places:
+        raise NoGradient("no float goes into the call")
+
+    def both(given: list[Any]) -> Any:
+        def summed(floats: list[Any]) -> tuple[Any, Any]:
+            full = list(given)
+            for place, value in zip(places, floats, strict=True):
+                full[place] = value
+            value = call(full)
+            parts = [jnp.sum(leaf) for leaf in jax.tree.leaves(value) if is_float(leaf)]
+            return jnp.sum(jnp.stack([p.astype(jnp.float32) for p in parts])), value
+
+        return jax.value_and_grad(summed, has_aux=True)([given[p] for p in places])
+
+    return both
+
+
 def _of_floats(
     program: Program, data: list[Any]
 ) -> tuple[list[Any], Callable[[list[Any]], list[Any]]]:

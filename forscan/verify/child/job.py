@@ -25,7 +25,20 @@ def main(path: Path) -> None:
     except ImportError:
         say({"unavailable": True})
         return
-    _judge_all(job, say)
+    if "candidates" in job:
+        _sweep(job, say)
+    else:
+        _judge_all(job, say)
+
+
+def _sweep(job: dict[str, Any], say: Say) -> None:
+    from .errors import line
+    from .sweep import sweep
+
+    try:
+        sweep(job, say)
+    except BaseException as e:
+        say({"failed": f"the call cannot be run: {line(e)}"})
 
 
 def _judge_all(job: dict[str, Any], say: Say) -> None:

@@ -175,11 +175,17 @@ def _primitives(jaxpr: Any) -> Iterator[str]:
     """The name of each equation's primitive, those of inner jaxprs as well."""
     for equation in jaxpr.eqns:
         yield equation.primitive.name
-        for value in equation.params.values():
-            for part in value if isinstance(value, tuple | list) else (value,):
-                inner = getattr(part, "jaxpr", part)
-                if hasattr(inner, "eqns"):
-                    yield from _primitives(inner)
+        for inner in inner_jaxprs(equation):
+            yield from _primitives(inner)
+
+
+def inner_jaxprs(equation: Any) -> Iterator[Any]:
+    """The jaxprs among the parameters of an equation."""
+    for value in equation.params.values():
+        for part in value if isinstance(value, tuple | list) else (value,):
+            inner = getattr(part, "jaxpr", part)
+            if hasattr(inner, "eqns"):
+                yield inner
 
 
 _DRAWS = re.compile(r"random_(bits|gamma)|threefry2x32|rng_")

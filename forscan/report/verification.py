@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from forscan.report.figures import count, seconds, size
 from forscan.verify.result import Cost, Verification, preparation
 
 
@@ -52,43 +53,21 @@ def _table(before: Cost, after: Cost) -> list[str]:
         ("run", "run_s"),
     ):
         a, b = getattr(before, key), getattr(after, key)
-        rows.append((name, _seconds(a), _seconds(b), _ratio(a, b)))
+        rows.append((name, seconds(a), seconds(b), _ratio(a, b)))
     rows.append(
         (
             "equations",
-            _count(before.equations),
-            _count(after.equations),
+            count(before.equations),
+            count(after.equations),
             _ratio(before.equations, after.equations, "fewer", "more"),
         )
     )
-    rows.append(("temp memory", _bytes(before.temp_bytes), _bytes(after.temp_bytes), ""))
+    rows.append(("temp memory", size(before.temp_bytes), size(after.temp_bytes), ""))
     widths = [max(len(row[k]) for row in rows) for k in range(3)]
     return [
         f"  {row[0]:<{widths[0]}}  {row[1]:>{widths[1]}}  {row[2]:>{widths[2]}}  {row[3]}".rstrip()
         for row in rows
     ]
-
-
-def _seconds(value: float | None) -> str:
-    if value is None:
-        return "?"
-    for unit, scale in (("s", 1.0), ("ms", 1e-3)):
-        if value >= scale:
-            return f"{value / scale:.3g} {unit}"
-    return f"{value / 1e-6:.3g} µs"
-
-
-def _count(value: int | None) -> str:
-    return "?" if value is None else str(value)
-
-
-def _bytes(value: int | None) -> str:
-    if value is None:
-        return "?"
-    for unit, scale in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
-        if value >= scale:
-            return f"{value / scale:.3g} {unit}"
-    return f"{value} B"
 
 
 def _ratio(
