@@ -61,6 +61,7 @@ def _costs(axes: Any, measured: list[Candidate]) -> None:
             front.append((ready, run))
     axes.step(*zip(*front, strict=True), where="post", color="0.7", zorder=0, label="front")
     axes.set(xscale="log", yscale="log", xlabel="prepare [s]", ylabel="run [s]")
+    axes.margins(0.25, 0.1)  # room for the names
     axes.legend()
 
 
