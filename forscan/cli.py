@@ -186,6 +186,7 @@ def check(ctx: click.Context, /, **options: Any) -> None:
     help="Seconds for all calls.",
 )
 @click.option("--python", default=sys.executable, help="The interpreter that runs your code.")
+@click.option("--markdown", is_flag=True, help="Verdicts and tables for a pull request.")
 @click.option("--output-format", type=OUTPUT, default="full", help="How results are shown.")
 @click.argument("targets", nargs=-1, required=True, metavar="TARGET | BEFORE.py AFTER.py")
 @click.pass_context

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from itertools import product
 from math import prod
 from pathlib import Path
@@ -48,13 +48,11 @@ class Candidate:
 
     Attributes:
       reason: why it was not measured, empty where it was.
-      spread_s: between the quarters of its run times.
     """
 
     choices: tuple[Choice, ...]
     source: bytes
     cost: Cost | None = None
-    spread_s: float | None = None
     reason: str = ""
 
     @property
@@ -75,13 +73,7 @@ class Candidate:
             "form": " / ".join(c.form for c in self.choices),
             "unroll": self.choices[0].unroll if len(self.choices) == 1 else None,
             "loops": choices,
-            "trace_s": cost.trace_s,
-            "lower_s": cost.lower_s,
-            "compile_s": cost.compile_s,
-            "run_s": cost.run_s,
-            "run_spread_s": self.spread_s,
-            "equations": cost.equations,
-            "temp_bytes": cost.temp_bytes,
+            **asdict(cost),
             "total_s": self.total(calls[-1]),
             "totals_s": {str(n): self.total(n) for n in calls},
             "reason": self.reason,
@@ -249,6 +241,5 @@ def _measured(candidate: Candidate, answer: dict[str, Any] | None, why: str) -> 
         return replace(candidate, reason=why)
     if answer["reason"]:
         return replace(candidate, reason=answer["reason"])
-    names = ("trace_s", "lower_s", "compile_s", "run_s", "equations", "temp_bytes")
-    cost = Cost(**{name: answer[name] for name in names})
-    return replace(candidate, cost=cost, spread_s=answer["run_spread_s"])
+    cost = Cost(**{field.name: answer[field.name] for field in fields(Cost)})
+    return replace(candidate, cost=cost)

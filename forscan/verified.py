@@ -67,7 +67,7 @@ def _taken_back(result: FileResult, found: Verification) -> FileResult:
 def verify_command(options: Options) -> int:
     """`forscan verify`: shows verdicts and costs, writes nothing."""
     from forscan.report.diff import unified
-    from forscan.report.verification import format_verification
+    from forscan.report.verification import format_markdown, format_verification
     from forscan.verify import VerifyUnavailable, verify_sources
 
     try:
@@ -91,6 +91,8 @@ def verify_command(options: Options) -> int:
         return 2
     if options["output_format"] == "json":
         click.echo(json.dumps([v.as_json() for v in found], indent=2))
+    elif options["markdown"]:
+        click.echo("\n\n".join(map(format_markdown, found)))
     else:
         if len(options["targets"]) == 1:
             click.echo(unified(path, before, after))

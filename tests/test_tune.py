@@ -81,12 +81,12 @@ def test_only_the_loop_that_is_meant() -> None:
 
 def tuning() -> Tuning:
     """One candidate that is quick to compile, one that is quick to run, and one too dear."""
-    cheap = Cost(0.1, 0.1, 0.3, 2e-3, 10, 0)
-    quick = Cost(0.1, 0.4, 2.0, 1e-3, 90, 0)
+    cheap = Cost(0.1, 0.1, 0.3, 2e-3, 1e-4, 10)
+    quick = Cost(0.1, 0.4, 2.0, 1e-3, 1e-4, 90)
     found = (
         Candidate((Choice(6, "for"),), b"", reason="compiling it would take about 99 s"),
-        Candidate((Choice(6, "scan"),), b"", cheap, 1e-4),
-        Candidate((Choice(6, "scan", True),), b"", quick, 1e-4),
+        Candidate((Choice(6, "scan"),), b"", cheap),
+        Candidate((Choice(6, "scan", True),), b"", quick),
     )
     return Tuning("a.py", "f", "f(x)", (1, 10_000), found)
 

@@ -31,7 +31,16 @@ KEYS = {
     "after",
     "break_even_calls",
 }
-FIGURES = {"trace_s", "lower_s", "compile_s", "run_s", "equations", "temp_bytes"}
+FIGURES = {
+    "trace_s",
+    "lower_s",
+    "compile_s",
+    "run_s",
+    "run_spread_s",
+    "equations",
+    "stablehlo_lines",
+    "temp_bytes",
+}
 
 
 def verify(folder: Path, *arguments: str, calls: tuple[str, ...]) -> dict[str, dict[str, Any]]:
@@ -707,9 +716,20 @@ def test_target_with_one_function_and_a_form(forscan: Run, module: Path) -> None
     assert done.returncode == 0
     verdict = next(line for line in done.stdout.splitlines() if line.startswith("equal ("))
     assert "good(jnp.ones(3))" in verdict and "gradient equal" in verdict
-    for word in ("trace", "lower", "compile", "run", "equations"):
+    for word in ("trace", "lower", "compile", "run", "equations", "StableHLO"):
         assert any(line.split()[:1] == [word] for line in done.stdout.splitlines())
     assert module.read_text() == UNKNOWN
+
+
+def test_table_for_a_pull_request(forscan: Run, module: Path) -> None:
+    done = forscan("verify", "a.py::good", "--call", "good(jnp.ones(3))", "--markdown")
+    assert done.returncode == 0
+    lines = done.stdout.splitlines()
+    assert lines[0] == "**equal** (proved): `good(jnp.ones(3))`"
+    assert lines[4:6] == ["|  | before | after |  |", "| --- | ---: | ---: | --- |"]
+    assert all(line.count("|") == 5 for line in lines[4:13])
+    assert lines[9].startswith("| run |") and lines[9].count("±") == 2
+    assert lines[-1].startswith("Measured with jax ")
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ def format_tuning(found: Tuning) -> str:
             for n in found.calls
         )
         ready = preparation(candidate.cost)
-        run, spread = candidate.cost.run_s, candidate.spread_s
+        run, spread = candidate.cost.run_s, candidate.cost.run_spread_s
         rows.append((candidate.label, seconds(ready), seconds(run), seconds(spread), *totals))
     widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
     lines = [found.call]

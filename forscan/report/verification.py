@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 from forscan.report.figures import count, seconds, size
 from forscan.verify.result import Cost, Verification, preparation
@@ -14,6 +15,8 @@ def format_verification(found: Verification) -> str:
     if found.before is not None and found.after is not None:
         lines += _table(found.before, found.after)
         lines.append(_break_even(found))
+        if "fault" in found.environment:
+            lines.append(f"  measured with {found.environment}")
     return "\n".join(lines)
 
 
@@ -44,30 +47,47 @@ def _gradient(found: Verification) -> str:
     return f"gradient {found.gradient}{how}"
 
 
+def format_markdown(found: Verification) -> str:
+    """The same for a pull request: the verdict, a table, and the machine's share in it."""
+    lines = [f"**{found.status}** ({found.evidence})" if found.evidence else f"**{found.status}**"]
+    lines = [f"{lines[0]}: `{found.call}`", "", _verdict(found).partition(f"{found.call}")[2][2:]]
+    if found.before is not None and found.after is not None:
+        head, *rows = _rows(found.before, found.after)
+        lines += ["", _cells(head), "| --- | ---: | ---: | --- |", *map(_cells, rows), ""]
+        lines.append(_break_even(found).strip())
+        lines.append(f"Measured with {found.environment}.")
+    return "\n".join(lines)
+
+
+def _cells(row: Sequence[str]) -> str:
+    return f"| {' | '.join(row)} |"
+
+
 def _table(before: Cost, after: Cost) -> list[str]:
-    rows = [("", "before", "after", "")]
-    for name, key in (
-        ("trace", "trace_s"),
-        ("lower", "lower_s"),
-        ("compile", "compile_s"),
-        ("run", "run_s"),
-    ):
-        a, b = getattr(before, key), getattr(after, key)
-        rows.append((name, seconds(a), seconds(b), _ratio(a, b)))
-    rows.append(
-        (
-            "equations",
-            count(before.equations),
-            count(after.equations),
-            _ratio(before.equations, after.equations, "fewer", "more"),
-        )
-    )
-    rows.append(("temp memory", size(before.temp_bytes), size(after.temp_bytes), ""))
+    rows = _rows(before, after)
     widths = [max(len(row[k]) for row in rows) for k in range(3)]
     return [
         f"  {row[0]:<{widths[0]}}  {row[1]:>{widths[1]}}  {row[2]:>{widths[2]}}  {row[3]}".rstrip()
         for row in rows
     ]
+
+
+def _rows(before: Cost, after: Cost) -> list[tuple[str, str, str, str]]:
+    """Each figure of both versions, and how they compare."""
+    rows = [("", "before", "after", "")]
+    for name in ("trace", "lower", "compile"):
+        a, b = getattr(before, f"{name}_s"), getattr(after, f"{name}_s")
+        rows.append((name, seconds(a), seconds(b), _ratio(a, b)))
+    rows.append(("run", _run(before), _run(after), _ratio(before.run_s, after.run_s)))
+    for name, key in (("equations", "equations"), ("StableHLO lines", "stablehlo_lines")):
+        a, b = getattr(before, key), getattr(after, key)
+        rows.append((name, count(a), count(b), _ratio(a, b, "fewer", "more")))
+    rows.append(("temp memory", size(before.temp_bytes), size(after.temp_bytes), ""))
+    return rows
+
+
+def _run(cost: Cost) -> str:
+    return f"{seconds(cost.run_s)} ± {seconds(cost.run_spread_s)}"
 
 
 def _ratio(

@@ -198,4 +198,5 @@ def _verification(path: Path, call: str, answer: dict[str, Any] | None, why: str
         before,
         after,
         break_even(before, after) if before and after else None,
+        answer.get("environment", ""),
     )

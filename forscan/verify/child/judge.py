@@ -10,6 +10,7 @@ from typing import Any
 
 from .call import Call, is_float, perturbed
 from .compare import Difference, compare
+from .environment import environment
 from .errors import line, needs_values
 from .gradient import NoGradient, pullback, traced_pullback, wide_pullback
 from .program import Program, same_program
@@ -96,6 +97,7 @@ class Judge:
             answer["status"] = "different"
             return answer
         self.stage("measuring run times")
+        answer["environment"] = environment()
         answer["before"], answer["after"] = costs(self.old, self.new)
         return answer
 

@@ -61,6 +61,7 @@ class Program:
       data: the leaves of the arguments that are data.
       stages: what building it took.
       equations: of the jaxpr, those of inner jaxprs counted once.
+      stablehlo_lines: of the program that the compiler is given.
       temp_bytes: temporary memory of the compiled program, None where not known.
     """
 
@@ -68,6 +69,7 @@ class Program:
         self.data, self.call = call.split()
         self.stages = Stages()
         self.equations = 0
+        self.stablehlo_lines = 0
         self.temp_bytes: int | None = None
         self._shell = Result([], [], None)
         self._traced: Any = None
@@ -107,6 +109,7 @@ class Program:
     def compile(self) -> None:
         seconds, lowered = timed(self._traced.lower)
         self.stages.lower_s.append(seconds)
+        self.stablehlo_lines = self.stablehlo_lines or lowered.as_text().count("\n")
         seconds, self._compiled = timed(lowered.compile)
         self.stages.compile_s.append(seconds)
         try:

@@ -18,7 +18,7 @@ from .gradient import with_gradient
 from .load import load
 from .program import Program, inner_jaxprs
 from .prove import same_outputs, same_shell
-from .timing import CHEAP
+from .timing import CHEAP, run_figures
 
 Say = Callable[[dict[str, Any]], None]
 
@@ -50,17 +50,15 @@ class Candidate:
         stages, runs = self.program.stages, self.runs
         if self.reason or not runs:
             return {"index": self.index, "reason": self.reason or "nothing was measured"}
-        middle = statistics.median(runs)
-        low, _, high = statistics.quantiles(runs, n=4) if len(runs) > 1 else (middle,) * 3
         return {
             "index": self.index,
             "reason": "",
             "trace_s": statistics.median(stages.trace_s),
             "lower_s": statistics.median(stages.lower_s),
             "compile_s": statistics.median(stages.compile_s),
-            "run_s": middle,
-            "run_spread_s": high - low,
+            **run_figures(runs),
             "equations": self.program.equations,
+            "stablehlo_lines": self.program.stablehlo_lines,
             "temp_bytes": self.program.temp_bytes,
         }
 

@@ -45,7 +45,14 @@ def _figures(program: Program, runs: list[float]) -> dict[str, Any]:
         "trace_s": statistics.median(stages.trace_s),
         "lower_s": statistics.median(stages.lower_s),
         "compile_s": statistics.median(stages.compile_s),
-        "run_s": statistics.median(runs),
+        **run_figures(runs),
         "equations": program.equations,
+        "stablehlo_lines": program.stablehlo_lines,
         "temp_bytes": program.temp_bytes,
     }
+
+
+def run_figures(runs: list[float]) -> dict[str, float]:
+    """The median of some run times, and the distance between their quarters."""
+    low, middle, high = statistics.quantiles(runs, n=4)
+    return {"run_s": middle, "run_spread_s": high - low}
