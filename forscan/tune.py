@@ -241,5 +241,6 @@ def _measured(candidate: Candidate, answer: dict[str, Any] | None, why: str) -> 
         return replace(candidate, reason=why)
     if answer["reason"]:
         return replace(candidate, reason=answer["reason"])
-    cost = Cost(**{field.name: answer[field.name] for field in fields(Cost)})
+    names = [field.name for field in fields(Cost) if field.name in answer]
+    cost = Cost(**{name: answer[name] for name in names})
     return replace(candidate, cost=cost)

@@ -14,7 +14,8 @@ def format_verification(found: Verification) -> str:
     lines = [_verdict(found)]
     if found.before is not None and found.after is not None:
         lines += _table(found.before, found.after)
-        lines.append(_break_even(found))
+        lines += [f"  {note}" for note in _fits(found)]
+        lines.append(f"  {_break_even(found)}")
         if "fault" in found.environment:
             lines.append(f"  measured with {found.environment}")
     return "\n".join(lines)
@@ -54,7 +55,7 @@ def format_markdown(found: Verification) -> str:
     if found.before is not None and found.after is not None:
         head, *rows = _rows(found.before, found.after)
         lines += ["", _cells(head), "| --- | ---: | ---: | --- |", *map(_cells, rows), ""]
-        lines.append(_break_even(found).strip())
+        lines += [*_fits(found), _break_even(found)]
         lines.append(f"Measured with {found.environment}.")
     return "\n".join(lines)
 
@@ -105,15 +106,23 @@ def _ratio(
     return f"{max(ratio, 1 / ratio):.3g}x {word}"
 
 
+def _fits(found: Verification) -> list[str]:
+    """How a compile time was found that nobody waited for."""
+    versions = (("before", found.before), ("after", found.after))
+    return [
+        f"compiling {name} was left out: {c.compile_fit}"
+        for name, c in versions
+        if c and c.compile_fit
+    ]
+
+
 def _break_even(found: Verification) -> str:
     assert found.before is not None and found.after is not None
     calls = found.break_even_calls
     before, after = preparation(found.before), preparation(found.after)
     if before is None or after is None:
-        return "  the costs are not complete"
+        return "the costs are not complete"
     cheaper, dearer = ("after", "before") if after <= before else ("before", "after")
     if calls is None:
-        return (
-            f"  {cheaper} is cheaper to prepare and no slower to run: it wins from the first call"
-        )
-    return f"  {dearer} is dearer to prepare and faster to run: it wins from {calls:,.0f} calls on"
+        return f"{cheaper} is cheaper to prepare and no slower to run: it wins from the first call"
+    return f"{dearer} is dearer to prepare and faster to run: it wins from {calls:,.0f} calls on"

@@ -12,6 +12,7 @@ class Cost:
 
     Attributes:
       trace_s, lower_s, compile_s, run_s: seconds of the ahead-of-time stages.
+      compile_fit: how `compile_s` was extrapolated, empty where it was measured.
       run_spread_s: between the quarters of the run times.
       equations: of the jaxpr, those of inner jaxprs counted once.
       stablehlo_lines: of what the compiler is given.
@@ -26,6 +27,7 @@ class Cost:
     equations: int | None = None
     stablehlo_lines: int | None = None
     temp_bytes: int | None = None
+    compile_fit: str = ""
 
 
 @dataclass(frozen=True)

@@ -51,7 +51,7 @@ class Stages:
     @property
     def first(self) -> float:
         """What the first build took in all."""
-        return self.trace_s[0] + self.lower_s[0] + self.compile_s[0]
+        return self.trace_s[0] + sum(self.lower_s[:1]) + sum(self.compile_s[:1])
 
 
 class Program:
@@ -61,6 +61,7 @@ class Program:
       data: the leaves of the arguments that are data.
       stages: what building it took.
       equations: of the jaxpr, those of inner jaxprs counted once.
+      estimate: of the time that compiling it would take, where it is too long and left out.
       stablehlo_lines: of the program that the compiler is given.
       temp_bytes: temporary memory of the compiled program, None where not known.
     """
@@ -71,6 +72,7 @@ class Program:
         self.equations = 0
         self.stablehlo_lines = 0
         self.temp_bytes: int | None = None
+        self.estimate: Any = None
         self._shell = Result([], [], None)
         self._traced: Any = None
         self._compiled: Any = None
@@ -125,6 +127,9 @@ class Program:
             return ""
 
     def run(self, data: list[Any]) -> Result:
+        if self.estimate is not None:  # what is not compiled is run operation by operation
+            with jax.disable_jit():
+                return self.run_eagerly(data)
         return self._whole(jax.block_until_ready(self._compiled(*data)))
 
     def run_eagerly(self, data: list[Any]) -> Result:
@@ -189,6 +194,17 @@ def inner_jaxprs(equation: Any) -> Iterator[Any]:
             inner = getattr(part, "jaxpr", part)
             if hasattr(inner, "eqns"):
                 yield inner
+
+
+def work(jaxpr: Any) -> int:
+    """Operations that the compiler gets to see, about: a scan unrolls some of its own."""
+    total = 0
+    for equation in jaxpr.eqns:
+        times = 1
+        if equation.primitive.name == "scan":
+            times = max(1, min(int(equation.params["unroll"]), equation.params["length"]))
+        total += 1 + times * sum(map(work, inner_jaxprs(equation)))
+    return total
 
 
 _DRAWS = re.compile(r"random_(bits|gamma)|threefry2x32|rng_")

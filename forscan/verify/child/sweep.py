@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import statistics
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,9 +15,9 @@ from .compare import compare
 from .errors import line
 from .gradient import with_gradient
 from .load import load
-from .program import Program, inner_jaxprs
+from .program import Program, inner_jaxprs, work
 from .prove import same_outputs, same_shell
-from .timing import CHEAP, run_figures
+from .timing import CHEAP, run_figures, stage_figures
 
 Say = Callable[[dict[str, Any]], None]
 
@@ -44,18 +43,16 @@ class Candidate:
 
     def work(self) -> int:
         """Operations that the compiler gets to see, about."""
-        return _work(self.program.jaxpr.jaxpr)
+        return work(self.program.jaxpr.jaxpr)
 
     def answer(self) -> dict[str, Any]:
-        stages, runs = self.program.stages, self.runs
+        runs = self.runs
         if self.reason or not runs:
             return {"index": self.index, "reason": self.reason or "nothing was measured"}
         return {
             "index": self.index,
             "reason": "",
-            "trace_s": statistics.median(stages.trace_s),
-            "lower_s": statistics.median(stages.lower_s),
-            "compile_s": statistics.median(stages.compile_s),
+            **stage_figures(self.program),
             **run_figures(runs),
             "equations": self.program.equations,
             "stablehlo_lines": self.program.stablehlo_lines,
@@ -115,16 +112,6 @@ def _lengths(jaxpr: Any) -> Iterator[int]:
             yield equation.params["length"]
         for inner in inner_jaxprs(equation):
             yield from _lengths(inner)
-
-
-def _work(jaxpr: Any) -> int:
-    total = 0
-    for equation in jaxpr.eqns:
-        times = 1
-        if equation.primitive.name == "scan":
-            times = max(1, min(int(equation.params["unroll"]), equation.params["length"]))
-        total += 1 + times * sum(map(_work, inner_jaxprs(equation)))
-    return total
 
 
 def _too_dear(candidate: Candidate, others: list[Candidate], deadline: float) -> str:
