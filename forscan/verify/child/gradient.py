@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from .call import is_float, widened
+from .call import double_precision, is_float, widened
 from .program import Program, Result
 
 
@@ -101,7 +101,7 @@ def wide_pullback(program: Program, data: list[Any], *, eager: bool) -> list[Any
     if program.draws:
         return None
     try:
-        with jax.enable_x64(True):
+        with double_precision():
             found = pullback(program, [widened(leaf) for leaf in data], eager=eager)
             return [np.asarray(leaf) for leaf in found.leaves]
     except Exception:

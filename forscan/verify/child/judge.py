@@ -17,12 +17,14 @@ from .gradient import NoGradient, pullback, traced_pullback, wide_pullback
 from .program import Program, same_program, work
 from .prove import Proof, same_outputs, same_shell
 from .timing import costs
+from .trips import FewTrips, few_trips
 
 _PERTURBATIONS = ((0, 0.1), (1, 0.5))
 # Seconds: compiling longer than this is not done twice: what else needs the original (its
 # gradient, its double precision) is computed operation by operation.
 _SLOW = 1.5
 _GRADIENT_SLACK = 64.0
+_QUICK = 1.0  # seconds of tracing within which a call is traced with other numbers too
 _EAGER = "what is too long to compile was run operation by operation"
 
 
@@ -47,8 +49,8 @@ class Judge:
         early: Callable[[dict[str, Any]], None],
     ) -> None:
         stage("evaluating the arguments")
-        self.old = Program(Call.parse(text, before))
-        self.new = Program(Call.parse(text, after))
+        self.calls = Call.parse(text, before), Call.parse(text, after)
+        self.old, self.new = map(Program, self.calls)
         self.deadline = deadline
         self.stage = stage
         self.early = early
@@ -64,6 +66,14 @@ class Judge:
             return failure
         proof = self.prove()
         answer: dict[str, Any] = {"types": self.old.types}
+        few = self.few_trips()
+        if few.reason and not few.loud:
+            return answer | {
+                "status": "different",
+                "evidence": "measured",
+                "reason": few.reason,
+            }
+        self.notes = [few.reason]
         if proof:
             answer |= {"status": "equal", "evidence": "proved"}
             answer |= self.proved_gradient()
@@ -98,7 +108,7 @@ class Judge:
             if answer["gradient"] in ("equal", "different"):
                 answer["gradient_evidence"] = "measured"
             notes.append(reason)
-        answer["reason"] = "; ".join(filter(None, notes))
+        answer["reason"] = "; ".join(filter(None, [*notes, *self.notes]))
         if answer["gradient"] == "different":
             answer["status"] = "different"
             return answer
@@ -115,6 +125,16 @@ class Judge:
             return Proof(reason) if reason else same_outputs(self.old.jaxpr, self.new.jaxpr)
         except Exception as e:  # of what is not known there: measuring will tell
             return Proof(f"the traces cannot be compared: {line(e)}")
+
+    def few_trips(self) -> FewTrips:
+        """What differs where an integer of the call is smaller, if tracing is quick."""
+        if sum(p.stages.trace_s[0] for p in (self.old, self.new)) > _QUICK:
+            return FewTrips()
+        self.stage("comparing a few iterations")
+        try:
+            return few_trips(*self.calls)
+        except Exception:  # of calls that nobody has asked for
+            return FewTrips()
 
     def proved_gradient(self) -> dict[str, str]:
         """The verdict on gradients where the traces show it, nothing where they do not."""

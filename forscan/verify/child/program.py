@@ -15,7 +15,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from .call import Call, widened
+from .call import Call, double_precision, widened
 from .same import opened
 
 
@@ -141,7 +141,7 @@ class Program:
         if self.draws:
             return None
         try:
-            with jax.enable_x64(True):
+            with double_precision():
                 wide = [widened(leaf) for leaf in data]
                 if eager:
                     with jax.disable_jit():
