@@ -121,6 +121,11 @@ WRONG: dict[str, tuple[Callable[..., Any], Callable[..., Any], tuple[Any, ...]]]
         lambda x: lax.while_loop(lambda y: y[0] < 9, lambda y: y + y, x),
         (X,),
     ),
+    "counting too far": (
+        lambda x: x[0] + lax.iota(jnp.bfloat16, 400),
+        lambda x: x[0] + jnp.minimum(lax.iota(jnp.bfloat16, 400), 256),
+        (X.astype(jnp.bfloat16),),
+    ),
     "other half": (lambda x: jnp.split(x, 2)[0], lambda x: jnp.split(x, 2)[1], (X,)),
     "callback": (
         lambda x: jax.pure_callback(lambda y: np.asarray(y) * 2, X, x),
