@@ -90,7 +90,10 @@ class Judge:
         elif proof:
             self.stage("running both versions")
             found = compare(self.old.run(self.old.data), self.new.run(self.new.data), lambda: None)
-            notes = [f"compiled they round differently: {found.reason}" if found.reason else ""]
+            same = same_program(self.old, self.new)
+            notes = ["both compile to the same program"] if same else []
+            if found.reason:
+                notes.append(f"compiled they round differently: {found.reason}")
         else:
             found = self.outputs()
             same = not left_out and same_program(self.old, self.new)
@@ -99,6 +102,8 @@ class Judge:
                 "evidence": "proved" if same else "measured",
             }
             notes = [found.reason or (_EAGER if left_out else "")]
+            if same:
+                notes.append("both compile to the same program")
         answer["max_ulp"] = None if proof and left_out else found.max_ulp
         answer["reason"] = found.reason
         if answer["status"] == "different":
