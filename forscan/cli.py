@@ -186,6 +186,7 @@ def check(ctx: click.Context, /, **options: Any) -> None:
     help="Seconds for all calls.",
 )
 @click.option("--python", default=sys.executable, help="The interpreter that runs your code.")
+@click.option("--markdown", is_flag=True, help="Verdicts and tables for a pull request.")
 @click.option("--output-format", type=OUTPUT, default="full", help="How results are shown.")
 @click.argument("targets", nargs=-1, required=True, metavar="TARGET | BEFORE.py AFTER.py")
 @click.pass_context
@@ -196,6 +197,37 @@ def verify(ctx: click.Context, /, **options: Any) -> None:
     files: the first against the second.
     """
     from forscan.verified import verify_command as run
+
+    ctx.exit(run(options))
+
+
+@main.command()
+@click.option("--call", required=True, metavar="EXPR", help="A call such as 'f(jnp.zeros(3), 5)'.")
+@click.option(
+    "--calls",
+    multiple=True,
+    type=click.IntRange(1),
+    metavar="N",
+    help="How often it is made; may be repeated (default: 1, 100, 1000, 10000).",
+)
+@click.option("--grad", is_flag=True, help="Measure value and gradient together.")
+@click.option("--plot", metavar="FILE", help="Draw compiling against running (PNG or SVG).")
+@click.option("--write", is_flag=True, help="Give the file the best form, for one --calls N.")
+@click.option("--all", "everything", is_flag=True, help="Treat all functions as traced.")
+@click.option(
+    "--timeout", type=click.FloatRange(min=1), default=600.0, help="Seconds for everything."
+)
+@click.option("--python", default=sys.executable, help="The interpreter that runs your code.")
+@click.option("--output-format", type=OUTPUT, default="full", help="How results are shown.")
+@click.argument("target", metavar="TARGET")
+@click.pass_context
+def tune(ctx: click.Context, /, **options: Any) -> None:
+    """Measures `for`, lax.scan with every unrolling and lax.fori_loop for one call.
+
+    TARGET is file.py, file.py::function or file.py:LINE. What compiling would take too
+    long for the time limit is extrapolated and left out.
+    """
+    from forscan.tuned import tune_command as run
 
     ctx.exit(run(options))
 

@@ -26,8 +26,8 @@ def verified(options: Options) -> Callable[[FileResult], FileResult]:
     The verdict of each call is shown on stdout, but on stderr where that holds something
     else: the new text, a diff, json.
     """
+    from forscan.report.verification import format_verification
     from forscan.verify import VerifyUnavailable, verify_sources
-    from forscan.verify.text import format_verification
 
     taken = options["diff"] or from_stdin(options) or options["output_format"] == "json"
 
@@ -86,8 +86,8 @@ def _taken_back(result: FileResult, found: Verification) -> FileResult:
 def verify_command(options: Options) -> int:
     """`forscan verify`: shows verdicts and costs, writes nothing."""
     from forscan.report.diff import unified
+    from forscan.report.verification import format_markdown, format_verification
     from forscan.verify import VerifyUnavailable, verify_sources
-    from forscan.verify.text import format_verification
 
     try:
         path, before, after = _versions(options)
@@ -110,6 +110,8 @@ def verify_command(options: Options) -> int:
         return 2
     if options["output_format"] == "json":
         click.echo(json.dumps([v.as_json() for v in found], indent=2))
+    elif options["markdown"]:
+        click.echo("\n\n".join(map(format_markdown, found)))
     else:
         if len(options["targets"]) == 1:
             click.echo(unified(path, before, after))

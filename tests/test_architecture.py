@@ -37,9 +37,11 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("plan",),
     ("chosen", "moved"),
     ("api",),
-    ("files", "options", "report", "streams", "verify"),
+    ("files", "options", "streams", "verify"),
+    ("tune",),
+    ("report",),
     ("jobs", "verified"),
-    ("commands",),
+    ("commands", "tuned"),
     ("cli",),
     ("__main__",),
 )
@@ -47,7 +49,8 @@ _FLOW = {"forscan.analyse.cfg", "forscan.analyse.dataflow"}
 
 # What is not the standard library, and who may know it.
 THIRD_PARTY = {
-    "click": {"cli", "commands", "report", "verified"},
+    "click": {"cli", "commands", "report", "tuned", "verified"},
+    "matplotlib": {"report"},
     "black": {"format"},
     "jax": {"verify.child"},
     "numpy": {"verify.child"},

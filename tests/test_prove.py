@@ -12,7 +12,9 @@ import numpy as np
 import pytest
 from jax import lax
 
+from forscan.verify.child.call import Call
 from forscan.verify.child.prove import proved
+from forscan.verify.child.trips import few_trips
 from tests.conftest import FIXTURES
 from tests.running import arguments, function, load
 
@@ -119,6 +121,11 @@ WRONG: dict[str, tuple[Callable[..., Any], Callable[..., Any], tuple[Any, ...]]]
         lambda x: lax.while_loop(lambda y: y[0] < 9, lambda y: y + y, x),
         (X,),
     ),
+    "counting too far": (
+        lambda x: x[0] + lax.iota(jnp.bfloat16, 400),
+        lambda x: x[0] + jnp.minimum(lax.iota(jnp.bfloat16, 400), 256),
+        (X.astype(jnp.bfloat16),),
+    ),
     "other half": (lambda x: jnp.split(x, 2)[0], lambda x: jnp.split(x, 2)[1], (X,)),
     "callback": (
         lambda x: jax.pure_callback(lambda y: np.asarray(y) * 2, X, x),
@@ -165,6 +172,31 @@ def test_large_arrays_need_not_be_written_out() -> None:
         return jnp.tanh(x) * i
 
     assert proved(unrolled(body, 50), looped(body, 50), jnp.zeros(large.shape, large.dtype))
+
+
+def summed(last: Callable[[Any, int], Any]) -> Callable[[Any, int], Any]:
+    def run(x: Any, steps: int) -> Any:
+        return last(lax.scan(lambda c, _: (c + 1, c), x, length=steps), steps)
+
+    return run
+
+
+@pytest.mark.parametrize(
+    "name, new, loud",
+    [
+        ("no difference", lambda out, steps: out[1], None),
+        ("never none", lambda out, steps: out[1] if steps else 1 / 0, True),
+        ("another last round", lambda out, steps: out[1] * (2 if steps == 1 else 1), False),
+    ],
+)
+def test_few_iterations(name: str, new: Callable[[Any, int], Any], loud: bool | None) -> None:
+    """A number of the call may be the trip count: what holds for five need not for none."""
+    old = summed(lambda out, steps: out[1])
+    found = few_trips(Call(old, (X, 5), {}), Call(summed(new), (X, 5), {}))
+    assert bool(found.reason) is (loud is not None)
+    if loud is not None:
+        assert found.loud is loud
+        assert found.reason.startswith(f"with {0 if loud else 1} in place of 5 ")
 
 
 def test_tables_and_rows() -> None:

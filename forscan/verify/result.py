@@ -12,7 +12,10 @@ class Cost:
 
     Attributes:
       trace_s, lower_s, compile_s, run_s: seconds of the ahead-of-time stages.
+      compile_fit: how `compile_s` was extrapolated, empty where it was measured.
+      run_spread_s: between the quarters of the run times.
       equations: of the jaxpr, those of inner jaxprs counted once.
+      stablehlo_lines: of what the compiler is given.
       temp_bytes: temporary memory of the compiled program.
     """
 
@@ -20,8 +23,11 @@ class Cost:
     lower_s: float | None = None
     compile_s: float | None = None
     run_s: float | None = None
+    run_spread_s: float | None = None
     equations: int | None = None
+    stablehlo_lines: int | None = None
     temp_bytes: int | None = None
+    compile_fit: str = ""
 
 
 @dataclass(frozen=True)
@@ -38,6 +44,8 @@ class Verification:
       max_ulp: the largest difference in units in the last place of the output's scale.
       gradient: `equal`, `different`, `none` (nothing to differentiate) or `unknown`.
       gradient_evidence: `proved` (up to the order in which terms are added) or `measured`.
+      environment: versions and platform, where something was run; with a warning where this
+        version of the compiler is known to be slow or wrong.
       break_even_calls: after how many calls the version that is dearer to compile has
         paid back; None where it never does, or is not dearer.
     """
@@ -55,6 +63,7 @@ class Verification:
     before: Cost | None = None
     after: Cost | None = None
     break_even_calls: float | None = None
+    environment: str = ""
 
     def as_json(self) -> dict[str, Any]:
         """The documented keys, and the reason."""

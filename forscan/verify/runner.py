@@ -14,7 +14,8 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,8 @@ from forscan.facts import Facts, Value
 from forscan.verify.result import Cost, Verification, break_even
 
 _CHILD = Path(__file__).with_name("child")
+_GLANCE = 0.2  # seconds between looks at what the child has answered
+Watch = Callable[[list[dict[str, Any]]], None]
 INSTALL = "pip install 'forscan[verify]'"
 
 
@@ -50,7 +53,9 @@ def verify_sources(
     Raises:
       VerifyUnavailable: the interpreter cannot be started, or cannot import jax.
     """
-    answers, why = _task("verify", {"before": before, "after": after}, path, calls, python, timeout)
+    content = {"path": str(path.resolve()), "calls": list(calls)}
+    sources = {"before": before, "after": after}
+    answers, why = run_child(content, sources, python=python, timeout=timeout)
     found = {a["index"]: a for a in answers if "index" in a}
     return [_verification(path, c, found.get(i), why) for i, c in enumerate(calls)]
 
@@ -68,7 +73,8 @@ def observe_source(
     Raises:
       VerifyUnavailable: the interpreter cannot be started, or cannot import jax.
     """
-    answers, why = _task("observe", {"before": content}, path, calls, python, timeout)
+    job = {"task": "observe", "path": str(path.resolve()), "calls": list(calls)}
+    answers, why = run_child(job, {"before": content}, python=python, timeout=timeout)
     found = next((a["facts"] for a in answers if "facts" in a), {"failed": [why]})
     return _facts(found), list(found["failed"])
 
@@ -86,18 +92,27 @@ def _facts(found: dict[str, Any]) -> Facts:
     )
 
 
-def _task(
-    task: str,
-    versions: dict[str, bytes],
-    path: Path,
-    calls: Sequence[str],
-    python: str,
-    timeout: float,
+def run_child(
+    content: dict[str, Any],
+    sources: dict[str, bytes],
+    *,
+    python: str = sys.executable,
+    timeout: float = 300.0,
+    watch: Watch | None = None,
 ) -> tuple[list[dict[str, Any]], str]:
-    """What the child answers to one task, and why it did not answer more."""
+    """Runs one job in a child process: what it answered, and why it ended, should it matter.
+
+    Args:
+      content: what the job is about.
+      sources: versions of the module; the child finds the path of each under its name.
+      watch: is told now and then what the child has answered so far.
+
+    Raises:
+      VerifyUnavailable: the interpreter cannot be started, or cannot import jax.
+    """
     with tempfile.TemporaryDirectory(prefix="forscan-") as folder:
-        job = _job(Path(folder), task, versions, path, calls, timeout)
-        code, log = _run(job, python, timeout)
+        job = _job(Path(folder), content, sources, timeout)
+        code, log = _run(job, python, timeout, watch)
         answers = _answers(job)
     if any(a.get("unavailable") for a in answers):
         raise VerifyUnavailable(f"{python} cannot import jax: {INSTALL}")
@@ -105,22 +120,13 @@ def _task(
     return answers, _why(code, log, timeout, stages[-1] if stages else "starting")
 
 
-def _job(
-    folder: Path,
-    task: str,
-    versions: dict[str, bytes],
-    path: Path,
-    calls: Sequence[str],
-    timeout: float,
-) -> Path:
-    for name, version in versions.items():
-        (folder / name).write_bytes(version)
+def _job(folder: Path, content: dict[str, Any], sources: dict[str, bytes], timeout: float) -> Path:
+    for name, source in sources.items():
+        (folder / name).write_bytes(source)
     job = folder / "job.json"
     content = {
-        "task": task,
-        "path": str(path.resolve()),
-        **{name: str(folder / name) for name in versions},
-        "calls": list(calls),
+        **content,
+        **{name: str(folder / name) for name in sources},
         "timeout": timeout,
         "answers": str(folder / "answers"),
         "token": secrets.token_hex(16),
@@ -129,7 +135,7 @@ def _job(
     return job
 
 
-def _run(job: Path, python: str, timeout: float) -> tuple[int | None, str]:
+def _run(job: Path, python: str, timeout: float, watch: Watch | None) -> tuple[int | None, str]:
     """The exit code (None: timed out) and the end of what the child printed."""
     environment = dict(os.environ)
     # Compiling is what is measured: a cache on disk would hide it.
@@ -147,15 +153,27 @@ def _run(job: Path, python: str, timeout: float) -> tuple[int | None, str]:
             )
         except OSError as e:
             raise VerifyUnavailable(f"{python} cannot be started: {e.strerror}") from None
-        code: int | None
         try:
-            code = child.wait(timeout)
-        except subprocess.TimeoutExpired:
-            code = None
+            code = _wait(child, job, timeout, watch)
         finally:
             _end(child)
         log.seek(0)
         return code, log.read().decode(errors="replace")[-2000:]
+
+
+def _wait(
+    child: subprocess.Popen[bytes], job: Path, timeout: float, watch: Watch | None
+) -> int | None:
+    """The exit code of the child, None where the time was up before."""
+    end = time.monotonic() + timeout
+    while True:
+        left = max(0.0, end - time.monotonic())
+        try:
+            return child.wait(left if watch is None else min(left, _GLANCE))
+        except subprocess.TimeoutExpired:
+            if watch is None or left <= _GLANCE:
+                return None
+            watch(_answers(job))
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:
@@ -213,4 +231,5 @@ def _verification(path: Path, call: str, answer: dict[str, Any] | None, why: str
         before,
         after,
         break_even(before, after) if before and after else None,
+        answer.get("environment", ""),
     )

@@ -6,6 +6,7 @@ import ast
 import types
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import jax
@@ -75,6 +76,13 @@ def is_float(leaf: Any) -> bool:
     return isinstance(leaf, float) or (
         hasattr(leaf, "dtype") and jnp.issubdtype(leaf.dtype, jnp.floating)
     )
+
+
+def double_precision() -> Any:
+    """A context in which JAX computes in double precision."""
+    if hasattr(jax, "enable_x64"):
+        return jax.enable_x64(True)
+    return import_module("jax.experimental").enable_x64(True)  # older versions of JAX
 
 
 def widened(leaf: Any) -> Any:

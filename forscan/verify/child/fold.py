@@ -45,7 +45,7 @@ def fold(name: str, known: list[Array], params: dict[str, Any], dtype: Any) -> A
             return np.asarray(_REDUCTIONS[name](known[0], axes)).astype(dtype, copy=False)
         if name in ("div", "rem") and np.all(known[1] != 0) and _no_overflow(known):
             return _divided(name, known, dtype)
-        if name == "integer_pow" and params["y"] >= 0:
+        if name == "integer_pow" and 0 <= params["y"] < 128:
             power = np.power(known[0], known[0].dtype.type(params["y"]))
             return np.asarray(power, dtype)
         if name in _SHIFTS and _few_bits(known[0], known[1]):
@@ -53,10 +53,15 @@ def fold(name: str, known: list[Array], params: dict[str, Any], dtype: Any) -> A
     return None
 
 
-def iota(params: dict[str, Any]) -> Array:
+def iota(params: dict[str, Any]) -> Array | None:
+    """Counts along an axis; None where the type cannot hold all numbers."""
     shape, axis = tuple(params["shape"]), params["dimension"]
     along: Shape = tuple(shape[axis] if d == axis else 1 for d in range(len(shape)))
-    counted = np.arange(shape[axis]).astype(params["dtype"])
+    numbers = np.arange(shape[axis])
+    with np.errstate(all="ignore"):
+        counted = numbers.astype(params["dtype"])
+        if not np.array_equal(counted.astype(np.float64), numbers):
+            return None
     return np.broadcast_to(counted.reshape(along), shape)
 
 

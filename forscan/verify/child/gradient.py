@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from .call import is_float, widened
+from .call import double_precision, is_float, widened
 from .program import Program, Result
 
 
@@ -55,6 +55,30 @@ def traced_pullback(program: Program, data: list[Any]) -> Any:
     return jax.make_jaxpr(pulled)(floats, [jnp.zeros(s.shape, s.dtype) for s in shapes])
 
 
+def with_gradient(call: Callable[[list[Any]], Any], data: list[Any]) -> Callable[[list[Any]], Any]:
+    """The call together with the gradient of the sum of its floats.
+
+    Raises:
+      NoGradient: there is nothing to differentiate.
+    """
+    places = [i for i, leaf in enumerate(data) if is_float(leaf)]
+    if not places:
+        raise NoGradient("no float goes into the call")
+
+    def both(given: list[Any]) -> Any:
+        def summed(floats: list[Any]) -> tuple[Any, Any]:
+            full = list(given)
+            for place, value in zip(places, floats, strict=True):
+                full[place] = value
+            value = call(full)
+            parts = [jnp.sum(leaf) for leaf in jax.tree.leaves(value) if is_float(leaf)]
+            return jnp.sum(jnp.stack([p.astype(jnp.float32) for p in parts])), value
+
+        return jax.value_and_grad(summed, has_aux=True)([given[p] for p in places])
+
+    return both
+
+
 def _of_floats(
     program: Program, data: list[Any]
 ) -> tuple[list[Any], Callable[[list[Any]], list[Any]]]:
@@ -74,8 +98,10 @@ def _of_floats(
 
 def wide_pullback(program: Program, data: list[Any], *, eager: bool) -> list[Any] | None:
     """The gradient in double precision, None where it cannot be had."""
+    if program.draws:
+        return None
     try:
-        with jax.enable_x64(True):
+        with double_precision():
             found = pullback(program, [widened(leaf) for leaf in data], eager=eager)
             return [np.asarray(leaf) for leaf in found.leaves]
     except Exception:

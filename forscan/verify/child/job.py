@@ -25,8 +25,10 @@ def main(path: Path) -> None:
     except ImportError:
         say({"unavailable": True})
         return
-    if job["task"] == "observe":
+    if job.get("task") == "observe":
         _observe(job, say)
+    elif "candidates" in job:
+        _sweep(job, say)
     else:
         _judge_all(job, say)
 
@@ -40,6 +42,16 @@ def _observe(job: dict[str, Any], say: Say) -> None:
         say({"facts": observe(Path(job["before"]), Path(job["path"]), job["calls"])})
     except BaseException as e:  # a module may raise anything, SystemExit included
         say({"facts": {"failed": [f"the module cannot be imported: {line(e)}"]}})
+
+
+def _sweep(job: dict[str, Any], say: Say) -> None:
+    from .errors import line
+    from .sweep import sweep
+
+    try:
+        sweep(job, say)
+    except BaseException as e:
+        say({"failed": f"the call cannot be run: {line(e)}"})
 
 
 def _judge_all(job: dict[str, Any], say: Say) -> None:

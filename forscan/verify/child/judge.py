@@ -10,17 +10,22 @@ from typing import Any
 
 from .call import Call, is_float, perturbed
 from .compare import Difference, compare
+from .environment import environment
 from .errors import line, needs_values
+from .estimate import too_long
 from .gradient import NoGradient, pullback, traced_pullback, wide_pullback
-from .program import Program, same_program
+from .program import Program, same_program, work
 from .prove import Proof, same_outputs, same_shell
 from .timing import costs
+from .trips import FewTrips, few_trips
 
 _PERTURBATIONS = ((0, 0.1), (1, 0.5))
 # Seconds: compiling longer than this is not done twice: what else needs the original (its
 # gradient, its double precision) is computed operation by operation.
 _SLOW = 1.5
 _GRADIENT_SLACK = 64.0
+_QUICK = 1.0  # seconds of tracing within which a call is traced with other numbers too
+_EAGER = "what is too long to compile was run operation by operation"
 
 
 class Judge:
@@ -44,8 +49,8 @@ class Judge:
         early: Callable[[dict[str, Any]], None],
     ) -> None:
         stage("evaluating the arguments")
-        self.old = Program(Call.parse(text, before))
-        self.new = Program(Call.parse(text, after))
+        self.calls = Call.parse(text, before), Call.parse(text, after)
+        self.old, self.new = map(Program, self.calls)
         self.deadline = deadline
         self.stage = stage
         self.early = early
@@ -53,7 +58,7 @@ class Judge:
     @property
     def slow(self) -> bool:
         """Whether the original takes long to compile."""
-        return self.old.stages.first > _SLOW
+        return self.old.estimate is not None or self.old.stages.first > _SLOW
 
     def verdict(self) -> dict[str, Any]:
         failure = self.trace()
@@ -61,6 +66,14 @@ class Judge:
             return failure
         proof = self.prove()
         answer: dict[str, Any] = {"types": self.old.types}
+        few = self.few_trips()
+        if few.reason and not few.loud:
+            return answer | {
+                "status": "different",
+                "evidence": "measured",
+                "reason": few.reason,
+            }
+        self.notes = [few.reason]
         if proof:
             answer |= {"status": "equal", "evidence": "proved"}
             answer |= self.proved_gradient()
@@ -71,19 +84,28 @@ class Judge:
 
     def measure(self, answer: dict[str, Any], proof: Proof) -> dict[str, Any]:
         """Completes the answer with what compiling and running shows."""
-        if proof:
+        left_out = any(p.estimate is not None for p in (self.old, self.new))
+        if proof and left_out:
+            found, notes = Difference(), []
+        elif proof:
             self.stage("running both versions")
             found = compare(self.old.run(self.old.data), self.new.run(self.new.data), lambda: None)
-            notes = [f"compiled they round differently: {found.reason}" if found.reason else ""]
+            same = same_program(self.old, self.new)
+            notes = ["both compile to the same program"] if same else []
+            if found.reason:
+                notes.append(f"compiled they round differently: {found.reason}")
         else:
             found = self.outputs()
-            same = same_program(self.old, self.new)
+            same = not left_out and same_program(self.old, self.new)
             answer |= {
                 "status": "different" if found.reason else "equal",
                 "evidence": "proved" if same else "measured",
             }
-            notes = [found.reason]
-        answer |= {"max_ulp": found.max_ulp, "reason": found.reason}
+            notes = [found.reason or (_EAGER if left_out else "")]
+            if same:
+                notes.append("both compile to the same program")
+        answer["max_ulp"] = None if proof and left_out else found.max_ulp
+        answer["reason"] = found.reason
         if answer["status"] == "different":
             return answer
         if "gradient" not in answer:
@@ -91,11 +113,12 @@ class Judge:
             if answer["gradient"] in ("equal", "different"):
                 answer["gradient_evidence"] = "measured"
             notes.append(reason)
-        answer["reason"] = "; ".join(filter(None, notes))
+        answer["reason"] = "; ".join(filter(None, [*notes, *self.notes]))
         if answer["gradient"] == "different":
             answer["status"] = "different"
             return answer
         self.stage("measuring run times")
+        answer["environment"] = environment()
         answer["before"], answer["after"] = costs(self.old, self.new)
         return answer
 
@@ -107,6 +130,16 @@ class Judge:
             return Proof(reason) if reason else same_outputs(self.old.jaxpr, self.new.jaxpr)
         except Exception as e:  # of what is not known there: measuring will tell
             return Proof(f"the traces cannot be compared: {line(e)}")
+
+    def few_trips(self) -> FewTrips:
+        """What differs where an integer of the call is smaller, if tracing is quick."""
+        if sum(p.stages.trace_s[0] for p in (self.old, self.new)) > _QUICK:
+            return FewTrips()
+        self.stage("comparing a few iterations")
+        try:
+            return few_trips(*self.calls)
+        except Exception:  # of calls that nobody has asked for
+            return FewTrips()
 
     def proved_gradient(self) -> dict[str, str]:
         """The verdict on gradients where the traces show it, nothing where they do not."""
@@ -133,10 +166,17 @@ class Judge:
         return None if errors == [None, None] else self.failure(*errors)
 
     def compile(self) -> None:
+        """Compiles both programs, but leaves out what would take too long."""
+        light, heavy = sorted((self.new, self.old), key=lambda p: work(p.jaxpr.jaxpr))
+        names = {self.old: "original", self.new: "new version"}
         # The cheaper one first: it pays for the start of the compiler.
-        for name, program in (("new version", self.new), ("original", self.old)):
-            self.stage(f"compiling the {name} ({program.equations:,} equations)")
-            program.compile()
+        for program in (light, heavy):
+            if program is heavy:
+                self.stage(f"estimating what compiling the {names[heavy]} would take")
+                heavy.estimate = too_long(heavy, light, self.deadline)
+            if program.estimate is None:
+                self.stage(f"compiling the {names[program]} ({program.equations:,} equations)")
+                program.compile()
 
     def failure(self, old: Exception | None, new: Exception | None) -> dict[str, Any]:
         if old is not None and new is not None:
@@ -201,13 +241,13 @@ class Judge:
             return "none", "the original cannot be differentiated in reverse"
         self.stage("differentiating the new version")
         try:
-            have = pullback(self.new, self.new.data)
+            have = pullback(self.new, self.new.data, eager=self.new.estimate is not None)
         except Exception as e:
             return "different", f"the gradient of the new version raises {line(e)}"
         found = compare(want, have, yardstick, _GRADIENT_SLACK)
         if not found.reason:
             return "equal", ""
-        if self.slow:
+        if self.slow or self.new.estimate is not None:
             # Operation by operation the original rounds in other places than under jit.
             return "unknown", f"gradient not sure: {found.reason}"
         return "different", f"gradient: {found.reason}"

@@ -38,14 +38,14 @@ def _window(shape: Shape, starts: list[int], sizes: list[int]) -> tuple[slice, .
 def gather(ids: Array, indices: Array, params: Params, shape: Shape) -> Array | None:
     how = params["dimension_numbers"]
     sizes = [int(s) for s in params["slice_sizes"]]
-    batching = tuple(how.operand_batching_dims)
+    batching, along = _batching(how, "start_indices_batching_dims")
     windowed = [d for d in range(ids.ndim) if d not in (*how.collapsed_slice_dims, *batching)]
     places = _places(
         ids.shape,
         indices,
         sizes,
         dict(zip(how.start_index_map, range(len(how.start_index_map)), strict=True)),
-        dict(zip(batching, how.start_indices_batching_dims, strict=True)),
+        dict(zip(batching, along, strict=True)),
         dict(zip(windowed, how.offset_dims, strict=True)),
         shape,
     )
@@ -57,7 +57,7 @@ def gather(ids: Array, indices: Array, params: Params, shape: Shape) -> Array | 
 
 def scatter(ids: Array, indices: Array, update: Array, params: Params) -> Array | None:
     how = params["dimension_numbers"]
-    batching = tuple(how.operand_batching_dims)
+    batching, along = _batching(how, "scatter_indices_batching_dims")
     windowed = [d for d in range(ids.ndim) if d not in (*how.inserted_window_dims, *batching)]
     window = dict(zip(windowed, how.update_window_dims, strict=True))
     sizes = [update.shape[window[d]] if d in window else 1 for d in range(ids.ndim)]
@@ -66,7 +66,7 @@ def scatter(ids: Array, indices: Array, update: Array, params: Params) -> Array 
         indices,
         sizes,
         {d: k for k, d in enumerate(how.scatter_dims_to_operand_dims)},
-        dict(zip(batching, how.scatter_indices_batching_dims, strict=True)),
+        dict(zip(batching, along, strict=True)),
         window,
         update.shape,
     )
@@ -79,6 +79,11 @@ def scatter(ids: Array, indices: Array, update: Array, params: Params) -> Array 
     out = np.array(ids).reshape(-1)
     out[flat.reshape(-1)] = update.reshape(-1)
     return out.reshape(ids.shape)
+
+
+def _batching(how: Any, name: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Batching dimensions of operand and indices, which older versions of JAX do not have."""
+    return tuple(getattr(how, "operand_batching_dims", ())), tuple(getattr(how, name, ()))
 
 
 class _Places:

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import jax
 import numpy as np
 
-from .call import Call, widened
+from .call import Call, double_precision, widened
 from .same import opened
 
 
@@ -51,7 +51,7 @@ class Stages:
     @property
     def first(self) -> float:
         """What the first build took in all."""
-        return self.trace_s[0] + self.lower_s[0] + self.compile_s[0]
+        return self.trace_s[0] + sum(self.lower_s[:1]) + sum(self.compile_s[:1])
 
 
 class Program:
@@ -61,6 +61,8 @@ class Program:
       data: the leaves of the arguments that are data.
       stages: what building it took.
       equations: of the jaxpr, those of inner jaxprs counted once.
+      estimate: of the time that compiling it would take, where it is too long and left out.
+      stablehlo_lines: of the program that the compiler is given.
       temp_bytes: temporary memory of the compiled program, None where not known.
     """
 
@@ -68,7 +70,9 @@ class Program:
         self.data, self.call = call.split()
         self.stages = Stages()
         self.equations = 0
+        self.stablehlo_lines = 0
         self.temp_bytes: int | None = None
+        self.estimate: Any = None
         self._shell = Result([], [], None)
         self._traced: Any = None
         self._compiled: Any = None
@@ -95,6 +99,11 @@ class Program:
         return self._shell
 
     @property
+    def draws(self) -> bool:
+        """Whether it draws random numbers, which are others in double precision."""
+        return any(_DRAWS.match(name) for name in _primitives(self.jaxpr.jaxpr))
+
+    @property
     def types(self) -> list[str]:
         """Of the data, such as `float32[3]`."""
         return [aval.str_short() for aval in self.jaxpr.in_avals]
@@ -102,6 +111,7 @@ class Program:
     def compile(self) -> None:
         seconds, lowered = timed(self._traced.lower)
         self.stages.lower_s.append(seconds)
+        self.stablehlo_lines = self.stablehlo_lines or lowered.as_text().count("\n")
         seconds, self._compiled = timed(lowered.compile)
         self.stages.compile_s.append(seconds)
         try:
@@ -117,6 +127,9 @@ class Program:
             return ""
 
     def run(self, data: list[Any]) -> Result:
+        if self.estimate is not None:  # what is not compiled is run operation by operation
+            with jax.disable_jit():
+                return self.run_eagerly(data)
         return self._whole(jax.block_until_ready(self._compiled(*data)))
 
     def run_eagerly(self, data: list[Any]) -> Result:
@@ -125,8 +138,10 @@ class Program:
 
     def run_wide(self, data: list[Any], *, eager: bool) -> list[Any] | None:
         """The outputs in double precision, None where they cannot be had."""
+        if self.draws:
+            return None
         try:
-            with jax.enable_x64(True):
+            with double_precision():
                 wide = [widened(leaf) for leaf in data]
                 if eager:
                     with jax.disable_jit():
@@ -161,15 +176,38 @@ def timed(function: Callable[[], Any]) -> tuple[float, Any]:
 
 def count_equations(jaxpr: Any) -> int:
     """Equations of a jaxpr and of all jaxprs in it, each counted once."""
-    count = 0
+    return sum(1 for _ in _primitives(jaxpr))
+
+
+def _primitives(jaxpr: Any) -> Iterator[str]:
+    """The name of each equation's primitive, those of inner jaxprs as well."""
     for equation in jaxpr.eqns:
-        count += 1
-        for value in equation.params.values():
-            for part in value if isinstance(value, tuple | list) else (value,):
-                inner = getattr(part, "jaxpr", part)
-                if hasattr(inner, "eqns"):
-                    count += count_equations(inner)
-    return count
+        yield equation.primitive.name
+        for inner in inner_jaxprs(equation):
+            yield from _primitives(inner)
+
+
+def inner_jaxprs(equation: Any) -> Iterator[Any]:
+    """The jaxprs among the parameters of an equation."""
+    for value in equation.params.values():
+        for part in value if isinstance(value, tuple | list) else (value,):
+            inner = getattr(part, "jaxpr", part)
+            if hasattr(inner, "eqns"):
+                yield inner
+
+
+def work(jaxpr: Any) -> int:
+    """Operations that the compiler gets to see, about: a scan unrolls some of its own."""
+    total = 0
+    for equation in jaxpr.eqns:
+        times = 1
+        if equation.primitive.name == "scan":
+            times = max(1, min(int(equation.params["unroll"]), equation.params["length"]))
+        total += 1 + times * sum(map(work, inner_jaxprs(equation)))
+    return total
+
+
+_DRAWS = re.compile(r"random_(bits|gamma)|threefry2x32|rng_")
 
 
 def same_program(old: Program, new: Program) -> bool:

@@ -15,7 +15,9 @@ _RUNS = range(3, 31)
 
 
 def costs(old: Program, new: Program) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The costs of two programs that were built once."""
+    """The costs of two programs that were built once, or one of them not at all."""
+    if old.estimate or new.estimate:
+        return _of_one(old), _of_one(new)
     if old.stages.first + new.stages.first < CHEAP:
         for _ in range(_BUILDS - 1):
             for program in (old, new):
@@ -40,12 +42,38 @@ def _interleaved(old: Program, new: Program) -> tuple[list[float], list[float]]:
 
 
 def _figures(program: Program, runs: list[float]) -> dict[str, Any]:
+    return {
+        **stage_figures(program),
+        **run_figures(runs),
+        "equations": program.equations,
+        "stablehlo_lines": program.stablehlo_lines,
+        "temp_bytes": program.temp_bytes,
+    }
+
+
+def _of_one(program: Program) -> dict[str, Any]:
+    if program.estimate is None:
+        program.seconds()
+        return _figures(program, [program.seconds() for _ in range(_RUNS.stop - 1)])
+    return {
+        "trace_s": statistics.median(program.stages.trace_s),
+        "compile_s": program.estimate.seconds,
+        "compile_fit": program.estimate.fit,
+        "equations": program.equations,
+    }
+
+
+def stage_figures(program: Program) -> dict[str, float]:
+    """The median of each stage that was run."""
     stages = program.stages
     return {
         "trace_s": statistics.median(stages.trace_s),
         "lower_s": statistics.median(stages.lower_s),
         "compile_s": statistics.median(stages.compile_s),
-        "run_s": statistics.median(runs),
-        "equations": program.equations,
-        "temp_bytes": program.temp_bytes,
     }
+
+
+def run_figures(runs: list[float]) -> dict[str, float]:
+    """The median of some run times, and the distance between their quarters."""
+    low, middle, high = statistics.quantiles(runs, n=4)
+    return {"run_s": middle, "run_spread_s": high - low}

@@ -160,7 +160,8 @@ class Walk:
         return ins if same else None
 
     def _iota(self, equation: Any, ins: list[Value]) -> list[Value] | None:
-        return [self.graph.constant(iota(equation.params))]
+        counted = iota(equation.params)
+        return None if counted is None else [self.graph.constant(counted)]
 
     def _reduce(self, equation: Any, ins: list[Value]) -> list[Value] | None:
         name, axes = equation.primitive.name, equation.params["axes"]

@@ -1,0 +1,99 @@
+"""`forscan tune`: measures, shows, and writes the best where that is asked for."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from forscan.config import ConfigError
+from forscan.files import TargetError, parse_target, reason, write_atomically
+from forscan.options import Options, settings
+from forscan.report import plot
+from forscan.report.tuning import format_tuning
+from forscan.suppress import skips_file
+from forscan.tune import Tuning, tune_source
+from forscan.verify import VerifyUnavailable
+
+# As in the articles that ask which form of a loop pays for how many calls.
+CALLS = (1, 100, 1000, 10000)
+
+
+def tune_command(options: Options) -> int:
+    """Returns the exit code: 1 where nothing was measured."""
+    picture = Path(options["plot"]) if options["plot"] else None
+    calls = tuple(sorted(set(options["calls"]))) or CALLS
+    try:
+        if options["write"] and len(calls) != 1:
+            raise TargetError("--write needs one --calls N: the best depends on it")
+        if picture is not None:
+            plot.check(picture)
+        path, content, found = _tuned(options, calls)
+        if picture is not None and not found.why:
+            plot.draw(found, picture)
+    except (TargetError, ConfigError, VerifyUnavailable, plot.PlotUnavailable) as e:
+        click.echo(f"forscan: {e}", err=True)
+        return 2
+    if options["output_format"] == "json":
+        click.echo(json.dumps(found.as_json(), indent=2))
+    else:
+        click.echo(format_tuning(found))
+    best = found.best(calls[-1])
+    if best is None:
+        return 1
+    if options["write"] and best.source != content:
+        return _write(path, content, best.source, best.label)
+    return 0
+
+
+def _tuned(options: Options, calls: tuple[int, ...]) -> tuple[Path, bytes, Tuning]:
+    target = parse_target(options["target"])
+    if target.path.is_dir():
+        raise TargetError("tune takes one file, file.py::function or file.py:LINE")
+    try:
+        content = target.path.read_bytes()
+    except OSError as e:
+        raise TargetError(f"{target.path}: cannot be read: {reason(e)}") from None
+    if skips_file(content):
+        raise TargetError(f"{target.path}: a comment says to skip the file")
+    config = replace(settings(options, target.path.parent), unroll=None)
+    found = tune_source(
+        content,
+        target.path,
+        options["call"],
+        calls,
+        config,
+        target.selection,
+        gradient=options["grad"],
+        python=options["python"],
+        timeout=options["timeout"],
+        progress=_Progress(),
+    )
+    return target.path, content, found
+
+
+def _write(path: Path, before: bytes, after: bytes, label: str) -> int:
+    try:
+        if path.read_bytes() != before:
+            raise OSError(0, "the file has changed in the meantime")
+        write_atomically(path, after)
+    except OSError as e:
+        click.echo(f"forscan: {path}: cannot be written: {reason(e)}", err=True)
+        return 2
+    click.echo(f"forscan: {path}: written as {label}", err=True)
+    return 0
+
+
+class _Progress:
+    """One line on a terminal that says what goes on."""
+
+    def __init__(self) -> None:
+        self.shown = ""
+
+    def __call__(self, stage: str) -> None:
+        if stage != self.shown and sys.stderr.isatty():
+            click.echo(f"\r\033[K{stage}", nl=False, err=True)
+            self.shown = stage
