@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from forscan.analyse.size import size_of
 from forscan.chosen import LOOPS, Place, choose
 from forscan.config import Config
 from forscan.find.context import ModuleContext, parse_module
@@ -21,7 +22,7 @@ from forscan.find.sites import Site, find_sites
 from forscan.model import Refusal, Refused
 from forscan.plan import FORMS, NoCandidate, NothingToDo, Plan, make_plan
 from forscan.selfcheck import fault
-from forscan.suppress import Suppressions, skips_file
+from forscan.suppress import Suppressed, Suppressions, skips_file
 from forscan.syntax.source import Edit, Source, SourceError, apply_edits
 from forscan.types import FileResult, Outcome, Selection, Span, Status
 
@@ -92,10 +93,6 @@ def _named(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-def _ignored(code: str) -> Refusal:
-    return Refusal(code, "a comment at the loop says to ignore it", "Nothing to do.")
-
-
 def may_hold_loops(content: bytes, config: Config) -> bool:
     """The text prefilter: most files hold nothing of interest."""
     if config.to == "for" or config.restyles:
@@ -114,12 +111,12 @@ class _Pending:
     Attributes:
       offset: where it starts.
       outcome: what is known about it.
-      ignored: the codes that a comment at the loop suppresses.
+      suppressed: what comments at the loop say.
     """
 
     offset: int
     outcome: Outcome
-    ignored: frozenset[str]
+    suppressed: Suppressed
 
 
 class _Conversion:
@@ -131,6 +128,7 @@ class _Conversion:
         self.parsed: ModuleContext | None = None
         self.pending: list[_Pending] = []
         self.done: list[Outcome] = []
+        self.suppressions = Suppressions(source)
 
     def run(self, content: bytes, selections: tuple[Selection, ...]) -> FileResult:
         missing = self._open(selections)
@@ -145,6 +143,7 @@ class _Conversion:
             self.original.encode(text),
             tuple(sorted(self.done, key=lambda o: (o.span.line, o.span.column))),
             missing=missing,
+            unused=self._unused(selections),
         )
         wrong = fault(self.original, text) if text != self.original.text else None
         if wrong is not None:
@@ -155,20 +154,40 @@ class _Conversion:
         """Notes the loops that are meant; what of the selections is not there."""
         module = self._module()
         chosen = choose(module, self.config, selections, str(self.path))
-        suppressions = Suppressions(self.source)
+        for site in chosen.left:
+            self._suppressed(site).leave()
         for site in chosen.sites:
-            ignored = suppressions.at(site.statement.lineno, site.node.lineno)
+            suppressed = self._suppressed(site)
             named = site.node in chosen.named
-            pending = _Pending(site.start, self._outcome(site, named), ignored)
+            pending = _Pending(site.start, self._outcome(site, named), suppressed)
             if named or isinstance(site.node, ast.Call) or module.traced.reason(site.node):
+                pending.outcome = self._sized(site, pending.outcome)
                 self.pending.append(pending)
             else:
+                suppressed.leave()
                 self._skip(pending, _NOT_TRACED)
         for use in chosen.indirect:
             outcome = self._outcome(use, use.node in chosen.named)
-            ignored = suppressions.at(use.node.lineno)
-            self._refuse(_Pending(0, outcome, ignored), use.reason)
+            suppressed = self.suppressions.at(use.node.lineno)
+            self._refuse(_Pending(0, outcome, suppressed), use.reason)
         return tuple(chosen.missing)
+
+    def _suppressed(self, site: Site) -> Suppressed:
+        return self.suppressions.at(site.statement.lineno, site.node.lineno)
+
+    def _unused(self, selections: tuple[Selection, ...]) -> tuple[Refusal, ...]:
+        """The comments that suppress nothing, where all of the file was looked at."""
+        if _EVERYTHING not in selections or self.config.ignores(self.path, "FSC903"):
+            return ()
+        return tuple(self.suppressions.unused())
+
+    def _ignored(self, pending: _Pending, code: str) -> Refusal | None:
+        """Why a code is not reported at a loop; None where it is."""
+        if pending.suppressed.covers(code):
+            return Refusal(code, "a comment at the loop says to ignore it", "Nothing to do.")
+        if self.config.ignores(self.path, code):
+            return Refusal(code, "the configuration says to ignore it here", "Nothing to do.")
+        return None
 
     def _module(self) -> ModuleContext:
         """The module as it is now, parsed once for each text."""
@@ -189,6 +208,14 @@ class _Conversion:
             FORMS[self.config.to],
             named=named,
         )
+
+    def _sized(self, site: Site, outcome: Outcome) -> Outcome:
+        """The outcome with what the loop comes to when it is unrolled, inner loops and all."""
+        if not isinstance(site.node, ast.For):
+            return outcome
+        size = size_of(site.node, site.context)
+        small = size.is_below(self.config.min_trips, self.config.min_ops)
+        return replace(outcome, size=size, small=small and not outcome.named)
 
     def _round(self) -> bool:
         """Decides some loops; False when none of the pending ones is found any more."""
@@ -256,20 +283,22 @@ class _Conversion:
     def _wanted(self, pending: _Pending) -> bool:
         """Whether a loop that can be converted is to be; that it is not is noted."""
         code = replace(pending.outcome, status=Status.CONVERTED).code
-        if code in pending.ignored:
-            self._skip(pending, _ignored(code))
-        return code not in pending.ignored
+        ignored = self._ignored(pending, code)
+        if ignored is not None:
+            self._skip(pending, ignored)
+        return ignored is None
 
     def _convert(self, pending: _Pending, plan: Plan) -> None:
         done = replace(pending.outcome, status=Status.CONVERTED, assumptions=plan.assumptions)
         self.done.append(done)
 
     def _refuse(self, pending: _Pending, *reasons: Refusal) -> None:
-        left = tuple(r for r in reasons if r.code not in pending.ignored)
+        ignored = [self._ignored(pending, r.code) for r in reasons]
+        left = tuple(r for r, why in zip(reasons, ignored, strict=True) if why is None)
         if left:
             self.done.append(replace(pending.outcome, status=Status.REFUSED, reasons=left))
-        else:
-            self._skip(pending, _ignored(reasons[0].code))
+        elif ignored[0] is not None:
+            self._skip(pending, ignored[0])
 
     def _skip(self, pending: _Pending, reason: Refusal) -> None:
         self.done.append(replace(pending.outcome, status=Status.SKIPPED, reasons=(reason,)))

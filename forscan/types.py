@@ -26,6 +26,40 @@ class Span:
     end_column: int
 
 
+_SMALL = Refusal(
+    "FSC106",
+    "the loop is too short to be worth a word (min-trips, min-ops)",
+    "Nothing to do; `forscan convert` converts it all the same.",
+)
+
+
+@dataclass(frozen=True)
+class Size:
+    """What a loop comes to when it is unrolled, as far as the source shows it.
+
+    Attributes:
+      trips: the trip count, where it is a number.
+      operations: calls, operators and reads by index in one iteration, those of inner
+        loops as often as they run.
+    """
+
+    trips: int | None
+    operations: int
+
+    def is_below(self, trips: int, operations: int) -> bool:
+        """Whether it surely has fewer iterations, or fewer operations in all."""
+        return self.trips is not None and (
+            self.trips < trips or self.trips * self.operations < operations
+        )
+
+    def __str__(self) -> str:
+        body = f"{self.operations} operation{'s' if self.operations != 1 else ''}"
+        if self.trips is None:
+            return f"unrolled it is {body} in each iteration"
+        whole = self.trips * self.operations
+        return f"unrolled it is {whole} operations ({self.trips} x {self.operations})"
+
+
 _SPELLED = {"for": "`for`", "scan": "`lax.scan`", "fori_loop": "`lax.fori_loop`"}
 
 
@@ -42,6 +76,8 @@ class Outcome:
       reasons: why it was refused or skipped; all of them.
       assumptions: what a conversion relies on, each loud when wrong.
       named: whether it was asked for by its line.
+      size: of a `for` in traced code.
+      small: whether that is too little to be worth a word.
     """
 
     file: str
@@ -53,6 +89,8 @@ class Outcome:
     reasons: tuple[Refusal, ...] = ()
     assumptions: tuple[str, ...] = ()
     named: bool = False
+    size: Size | None = None
+    small: bool = False
 
     @property
     def code(self) -> str:
@@ -97,10 +135,17 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Selection:
-    """Which loops of a file are meant: all, those of a function, or the one at a line."""
+    """Which loops of a file are meant: all, those of a function, or the one at a line.
+
+    Attributes:
+      function: the dotted name of a function.
+      line: one in the loop.
+      touched: lines; of several loops only those that stand on one of them are meant.
+    """
 
     function: str | None = None
     line: int | None = None
+    touched: frozenset[int] | None = None
 
 
 @dataclass(frozen=True)
@@ -113,6 +158,7 @@ class FileResult:
       outcomes: one for each loop, in the order of the file.
       error: why the file could not be treated, with its place.
       missing: what was asked for by name or line and is not in the file.
+      unused: comments that suppress nothing, with their places.
     """
 
     path: Path
@@ -121,6 +167,7 @@ class FileResult:
     outcomes: tuple[Outcome, ...] = ()
     error: Refusal | None = None
     missing: tuple[str, ...] = ()
+    unused: tuple[Refusal, ...] = ()
 
     @property
     def changed(self) -> bool:
@@ -133,6 +180,14 @@ class FileResult:
     def tried(self) -> FileResult:
         """The result where nothing is to be written: what was converted is convertible."""
         return self._revised(Status.CONVERTIBLE, (), after=self.after)
+
+    def quiet(self) -> FileResult:
+        """The result of a check: loops that are too small to pay are passed over."""
+        outcomes = tuple(
+            replace(o, status=Status.SKIPPED, reasons=(_SMALL,)) if o.small and not o.reasons else o
+            for o in self.outcomes
+        )
+        return replace(self, outcomes=outcomes)
 
     def _revised(self, status: Status, reasons: tuple[Refusal, ...], after: bytes) -> FileResult:
         outcomes = tuple(

@@ -20,6 +20,13 @@ if TYPE_CHECKING:
     from forscan.verify import Verification
 
 
+_NO_CALL = Refusal(
+    "FSC602",
+    "not verified: no call for this file is given or configured",
+    "Give --call, or name calls under [tool.forscan.calls].",
+)
+
+
 def verified(options: Options) -> Callable[[FileResult], FileResult]:
     """A step behind the conversion that takes back what is not equal.
 
@@ -29,17 +36,20 @@ def verified(options: Options) -> Callable[[FileResult], FileResult]:
     from forscan.verify import VerifyUnavailable, verify_sources
     from forscan.verify.text import format_verification
 
-    taken = options["diff"] or from_stdin(options) or options["output_format"] == "json"
+    taken = options["diff"] or from_stdin(options) or options["output_format"] in ("json", "sarif")
 
     def step(result: FileResult) -> FileResult:
         if not result.changed:
             return result
+        calls = calls_for(options, result.path)
+        if not calls:
+            return result.taken_back(_NO_CALL)
         try:
             found = verify_sources(
                 result.before,
                 result.after,
                 result.path,
-                options["calls"],
+                calls,
                 timeout=options["timeout"],
             )
         except VerifyUnavailable as e:
@@ -51,6 +61,15 @@ def verified(options: Options) -> Callable[[FileResult], FileResult]:
         return _taken_back(result, bad[0]) if bad else result
 
     return step
+
+
+def calls_for(options: Options, path: Path) -> tuple[str, ...]:
+    """The calls that verify a file: those of the command line, else those configured.
+
+    Raises:
+      ConfigError: the configuration cannot be used.
+    """
+    return tuple(options["calls"]) or settings(options, path.parent).calls_of(path)
 
 
 def _taken_back(result: FileResult, found: Verification) -> FileResult:
@@ -72,8 +91,12 @@ def verify_command(options: Options) -> int:
 
     try:
         path, before, after = _versions(options)
+        calls = calls_for(options, path)
     except (TargetError, ConfigError) as e:
         click.echo(f"forscan: {e}", err=True)
+        return 2
+    if not calls:
+        click.echo("forscan: give --call, or name calls under [tool.forscan.calls]", err=True)
         return 2
     if after is None:
         return 1
@@ -82,7 +105,7 @@ def verify_command(options: Options) -> int:
             before,
             after,
             path,
-            options["calls"],
+            calls,
             python=options["python"],
             timeout=options["timeout"],
         )

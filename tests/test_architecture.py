@@ -26,9 +26,11 @@ PACKAGE = ROOT / "forscan"
 # A module may import from its own room and from the floors below it. `flow` is the part of
 # the analyses that knows statements and nothing of jax: finding loops stands on it.
 FLOORS: tuple[tuple[str, ...], ...] = (
-    ("syntax", "diagnostics", "config"),
-    ("model", "flow", "format", "selfcheck", "suppress"),
-    ("types", "writers"),
+    ("syntax", "diagnostics"),
+    ("keys",),
+    ("config",),
+    ("model", "flow", "format", "selfcheck"),
+    ("suppress", "types", "writers"),
     ("find",),
     ("analyse",),
     ("passes",),
@@ -39,6 +41,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("api",),
     ("files", "options", "report", "streams", "verify"),
     ("jobs", "verified"),
+    ("since",),
     ("commands",),
     ("cli",),
     ("__main__",),

@@ -28,8 +28,13 @@ def concise(outcome: Outcome) -> str:
 
 
 def full(outcome: Outcome, result: FileResult) -> str:
-    """The concise line, the lines that it is about, each reason and its way out."""
-    lines = [concise_head(outcome)]
+    """The head line, the lines that it is about, each reason and its way out.
+
+    A loop that was skipped gets one line: nobody has to do anything about it.
+    """
+    lines = [_head(outcome)]
+    if outcome.status is Status.SKIPPED:
+        return lines[0]
     places = _places(outcome)
     source = Source.decode(result.before) if places else Source("")
     shown: set[int] = set()
@@ -41,16 +46,18 @@ def full(outcome: Outcome, result: FileResult) -> str:
             lines.append(f"  {' ' * width} | {' ' * (column - 1)}^ {note}".rstrip())
     for help in dict.fromkeys(r.help for r in outcome.reasons):
         lines.append(f"  {click.style('help', bold=True)}: {help}")
+    if outcome.size is not None and outcome.status is Status.CONVERTIBLE:
+        lines.append(f"  note: {outcome.size}")
     for assumption in outcome.assumptions:
         lines.append(f"  note: {assumption}")
     return "\n".join(lines)
 
 
-def concise_head(outcome: Outcome) -> str:
+def _head(outcome: Outcome) -> str:
     place = f"{outcome.file}:{outcome.span.line}:{outcome.span.column}"
     status = click.style(outcome.status.value, fg=_COLOURS[outcome.status])
     what = f"{outcome.code} {name_of(outcome.code)}"
-    if outcome.reasons:
+    if outcome.status is Status.REFUSED:
         return f"{place}: {status} [{what}] in {outcome.function}"
     return f"{place}: {status} [{what}] in {outcome.function}: {outcome.message}"
 
