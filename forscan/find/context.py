@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from forscan.analyse.cfg import Graph, build
 from forscan.analyse.dataflow import Facts, bound_names, live_names
@@ -185,8 +184,12 @@ class FunctionContext:
 _MARK = re.compile(r"#\s*forscan:\s*traced\b")
 
 
-def parse_module(source: Source, named: Iterable[str], everything: bool) -> ModuleContext:
+@lru_cache(maxsize=4)
+def parse_module(source: Source, named: tuple[str, ...], everything: bool) -> ModuleContext:
     """The module with its functions, imports and traced functions.
+
+    An editor asks about one text again and again, and nobody changes a module: the last
+    ones are kept.
 
     Args:
       source: the file.
@@ -197,6 +200,6 @@ def parse_module(source: Source, named: Iterable[str], everything: bool) -> Modu
     functions, imports = Functions(tree), Imports(tree)
     marked = frozenset(source.position(m.start())[0] for m in _MARK.finditer(source.text))
     traced = Traced(
-        functions, imports, named=tuple(named), marked_lines=marked, everything=everything
+        functions, imports, named=named, marked_lines=marked, everything=everything
     )
     return ModuleContext(source, tree, functions, imports, traced)

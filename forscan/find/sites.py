@@ -67,7 +67,7 @@ def find_sites(module: ModuleContext, forms: tuple[str, ...]) -> Iterator[Site]:
     for node in ast.walk(module.tree):
         if isinstance(node, ast.For) and "for" in forms:
             found.append(Site("for", node, context(node)))
-        elif isinstance(node, ast.Call):
+        elif isinstance(node, ast.Call) and module.imports.resolve(node.func) in LAX_LOOPS:
             place = context(node)
             form = LAX_LOOPS.get(place.resolve(node.func) or "")
             if form in forms:
