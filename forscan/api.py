@@ -126,6 +126,7 @@ class _Conversion:
         self.path = path
         self.config = config
         self.parsed: ModuleContext | None = None
+        self.sites: dict[int, Site] | None = None
         self.pending: list[_Pending] = []
         self.done: list[Outcome] = []
         self.suppressions = Suppressions(source)
@@ -154,6 +155,7 @@ class _Conversion:
         """Notes the loops that are meant; what of the selections is not there."""
         module = self._module()
         chosen = choose(module, self.config, selections, str(self.path))
+        self.sites = {s.start: s for s in (*chosen.sites, *chosen.left)}
         for site in chosen.left:
             self._suppressed(site).leave()
         for site in chosen.sites:
@@ -219,12 +221,12 @@ class _Conversion:
 
     def _round(self) -> bool:
         """Decides some loops; False when none of the pending ones is found any more."""
-        module = self._module()
-        sites = {s.start: s for s in find_sites(module, LOOPS)}
+        if self.sites is None:
+            self.sites = {s.start: s for s in find_sites(self._module(), LOOPS)}
         edits: list[Edit] = []
         busy: set[int] = set()
         decided: list[_Pending] = []
-        for pending, site in self._innermost(sites):
+        for pending, site in self._innermost(self.sites):
             piece = self._piece(site)
             if piece in busy:
                 continue
@@ -312,7 +314,7 @@ class _Conversion:
             shift = sum(len(e.new) - (e.end - e.start) for e in edits if e.end <= pending.offset)
             pending.offset += shift
         self.source = replace(self.original, text=text)
-        self.parsed = None
+        self.parsed = self.sites = None
 
 
 def _unique(edits: list[Edit]) -> list[Edit]:
