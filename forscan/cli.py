@@ -232,3 +232,17 @@ def config(ctx: click.Context, path: str) -> None:
     except ConfigError as e:
         _complain(str(e))
         ctx.exit(2)
+
+
+@main.command()
+@click.pass_context
+def lsp(ctx: click.Context) -> None:
+    """Serves editors over stdin and stdout, by the Language Server Protocol."""
+    from forscan.lsp import INSTALL
+
+    try:
+        from forscan.lsp.server import serve
+    except ModuleNotFoundError as e:
+        _complain(f"the language server needs {e.name}: {INSTALL}")
+        ctx.exit(2)
+    serve()

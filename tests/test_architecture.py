@@ -41,7 +41,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("api",),
     ("files", "options", "report", "streams", "verify"),
     ("jobs", "verified"),
-    ("since",),
+    ("since", "lsp"),
     ("commands",),
     ("cli",),
     ("__main__",),
@@ -52,6 +52,8 @@ _FLOW = {"forscan.analyse.cfg", "forscan.analyse.dataflow"}
 THIRD_PARTY = {
     "click": {"cli", "commands", "report", "verified"},
     "black": {"format"},
+    "pygls": {"lsp"},
+    "lsprotocol": {"lsp"},
     "jax": {"verify.child"},
     "numpy": {"verify.child"},
 }
@@ -152,7 +154,7 @@ def test_the_child_stands_on_its_own() -> None:
 
 def loaded(code: str, folder: Path) -> set[str]:
     """The heavy packages that a process has loaded after running some code."""
-    heavy = {"jax", "jaxlib", "numpy", "libcst", "black"}
+    heavy = {"jax", "jaxlib", "numpy", "libcst", "black", "pygls"}
     tail = (
         f"; import json, sys; print(json.dumps([m for m in {sorted(heavy)} if m in sys.modules]))"
     )

@@ -135,8 +135,7 @@ def test_convert_rewrites_before_a_commit(hooks: Path, home: str, tmp_path: Path
 def test_verify_hook_does_what_its_entry_says(tmp_path: Path) -> None:
     """With the interpreter of the project, as the README shows it: no environment is built."""
     folder = repository(tmp_path)
-    (folder / ".pre-commit-config.yaml").write_text(
-        f"""\
+    (folder / ".pre-commit-config.yaml").write_text(f"""\
 repos:
 - repo: local
   hooks:
@@ -147,8 +146,7 @@ repos:
     types: [python]
     require_serial: true
     stages: [pre-push, manual]
-"""
-    )
+""")
     text = DECAY.replace("import jax\n", "import jax\nimport jax.numpy as jnp\n", 1)
     calls = 'calls = { "a.py" = ["decay(jnp.ones(2), jnp.ones((4, 2)))"] }'
     (folder / "pyproject.toml").write_text(f"[tool.forscan]\n{calls}\n")

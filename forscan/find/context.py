@@ -199,7 +199,5 @@ def parse_module(source: Source, named: tuple[str, ...], everything: bool) -> Mo
     tree = source.parse()
     functions, imports = Functions(tree), Imports(tree)
     marked = frozenset(source.position(m.start())[0] for m in _MARK.finditer(source.text))
-    traced = Traced(
-        functions, imports, named=named, marked_lines=marked, everything=everything
-    )
+    traced = Traced(functions, imports, named=named, marked_lines=marked, everything=everything)
     return ModuleContext(source, tree, functions, imports, traced)
