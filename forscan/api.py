@@ -17,6 +17,7 @@ from pathlib import Path
 from forscan.analyse.size import size_of
 from forscan.chosen import LOOPS, Place, choose
 from forscan.config import Config
+from forscan.facts import NO_FACTS, Facts
 from forscan.find.context import ModuleContext, parse_module
 from forscan.find.sites import Site, find_sites
 from forscan.model import Refusal, Refused
@@ -39,7 +40,13 @@ _NOT_TRACED = Refusal(
 )
 
 
-def convert_bytes(content: bytes, path: Path, config: Config, *selections: Selection) -> FileResult:
+def convert_bytes(
+    content: bytes,
+    path: Path,
+    config: Config,
+    *selections: Selection,
+    facts: Facts = NO_FACTS,
+) -> FileResult:
     """Converts the loops of one file; never raises on what is in it.
 
     Args:
@@ -47,6 +54,7 @@ def convert_bytes(content: bytes, path: Path, config: Config, *selections: Selec
       path: its name, for the outcomes.
       config: what to convert to, and how.
       selections: which loops: all that any of them means; all of the file without any.
+      facts: what calls have shown; the result is to be verified with the same calls.
 
     Returns:
       The new bytes and an outcome for each loop. With `check` in mind: the outcome of
@@ -61,7 +69,7 @@ def convert_bytes(content: bytes, path: Path, config: Config, *selections: Selec
         try:
             source = Source.decode(content)
             _compile(source)
-            return _Conversion(source, path, config).run(content, wanted)
+            return _Conversion(source, path, config, facts).run(content, wanted)
         except SourceError as e:
             error = Refusal("FSC901", e.message, "Correct the file.", e.line, e.column)
         except (RecursionError, MemoryError):
@@ -120,11 +128,12 @@ class _Pending:
 
 
 class _Conversion:
-    def __init__(self, source: Source, path: Path, config: Config) -> None:
+    def __init__(self, source: Source, path: Path, config: Config, facts: Facts) -> None:
         self.original = source
         self.source = source
         self.path = path
         self.config = config
+        self.facts = facts
         self.parsed: ModuleContext | None = None
         self.sites: dict[int, Site] | None = None
         self.pending: list[_Pending] = []
@@ -194,7 +203,9 @@ class _Conversion:
     def _module(self) -> ModuleContext:
         """The module as it is now, parsed once for each text."""
         if self.parsed is None:
-            self.parsed = parse_module(self.source, self.config.traced, self.config.everything)
+            self.parsed = parse_module(
+                self.source, self.config.traced, self.config.everything, self.facts
+            )
         return self.parsed
 
     def _outcome(self, site: Place, named: bool) -> Outcome:

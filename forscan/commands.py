@@ -20,7 +20,7 @@ from forscan.report.diff import unified
 from forscan.report.github import commands
 from forscan.report.sarif import as_sarif
 from forscan.since import SinceError, narrow
-from forscan.types import FileResult, Status
+from forscan.types import FileResult, Selection, Status
 
 Step = Callable[[FileResult], FileResult]
 
@@ -78,16 +78,32 @@ def _find(options: Options) -> _Found:
     for message in (*jobs.errors, *jobs.notes):
         _complain(message)
     try:
-        files = jobs.files
         if options["since"] is not None:
-            files = list(narrow(files, options["since"]))
-        return _Found(run(files, options["jobs"]), bool(jobs.errors))
+            jobs.files = list(narrow(jobs.files, options["since"]))
+        results = run(jobs.files, options["jobs"])
     except SinceError as e:
         _complain(str(e))
         return _Found([], failed=True)
     except BrokenProcessPool:
         _complain("a worker process has died; -j 1 needs less memory")
         return _Found([], failed=True)
+    results = [
+        _informed(result, options, job.config, job.selections)
+        for result, job in zip(results, jobs.files, strict=True)
+    ]
+    return _Found(results, bool(jobs.errors))
+
+
+def _informed(
+    result: FileResult, options: Options, config: Config, selections: tuple[Selection, ...]
+) -> FileResult:
+    """The result with what the calls show about the values, where there are calls."""
+    idle = all(o.status is Status.SKIPPED for o in result.outcomes)
+    if idle or not (options.get("calls") or options.get("verify")):
+        return result
+    from forscan.verified import informed
+
+    return informed(result, options, config, selections)
 
 
 def _find_in_stdin(options: Options) -> _Found:
@@ -99,7 +115,8 @@ def _find_in_stdin(options: Options) -> _Found:
     except ConfigError as e:
         _complain(str(e))
         return _Found([], failed=True)
-    return _Found([convert_bytes(streams.read_stdin(), path, config)])
+    result = convert_bytes(streams.read_stdin(), path, config)
+    return _Found([_informed(result, options, config, ())])
 
 
 def _written(result: FileResult) -> FileResult:

@@ -46,12 +46,14 @@ class Element:
       source: an expression for xs.
       is_array: whether `source` is one array, not a pytree of them.
       gives_length: whether its length surely is the trip count.
+      length: an expression for its length, where that is not `len(source)`.
     """
 
     target: str
     source: str
     is_array: bool = True
     gives_length: bool = True
+    length: str | None = None
 
 
 @dataclass(frozen=True)

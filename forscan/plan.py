@@ -155,7 +155,10 @@ def _plan_of(site: Site, config: Config, reshaped: Reshaped | None, depth: int) 
     text = apply_edits(site.context.source.text, [reshaped.edit])
     before = site.context.source
     source = replace(before, text=text, authored=before.authored or before.text)
-    module = parse_module(source, config.traced, config.everything)
+    facts = site.context.module.facts
+    if reshaped.peeled and site.context.observed:
+        facts = facts.behind_first()
+    module = parse_module(source, config.traced, config.everything, facts)
     again = next(s for s in find_sites(module, ("for",)) if s.start == reshaped.start)
     try:
         plan = make_plan(again, config, depth - 1)

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import click
 
 from forscan.api import convert_bytes
-from forscan.config import ConfigError
+from forscan.config import Config, ConfigError
 from forscan.files import TargetError, parse_target, reason
 from forscan.model import Refusal
 from forscan.options import Options, from_stdin, settings
-from forscan.types import FileResult
+from forscan.types import FileResult, Selection
 
 if TYPE_CHECKING:
     from forscan.verify import Verification
@@ -70,6 +70,27 @@ def calls_for(options: Options, path: Path) -> tuple[str, ...]:
       ConfigError: the configuration cannot be used.
     """
     return tuple(options["calls"]) or settings(options, path.parent).calls_of(path)
+
+
+def informed(
+    result: FileResult, options: Options, config: Config, selections: tuple[Selection, ...]
+) -> FileResult:
+    """The file converted again with what its calls show about its values."""
+    from forscan.verify import VerifyUnavailable, observe_source
+
+    calls, timeout = calls_for(options, result.path), options["timeout"]
+    if not calls:
+        return result
+    try:
+        facts, failed = observe_source(result.before, result.path, calls, timeout=timeout)
+    except VerifyUnavailable as e:
+        click.echo(f"forscan: {e}", err=True)
+        raise click.exceptions.Exit(2) from None
+    for message in failed:
+        click.echo(f"forscan: nothing was learnt from {message}", err=True)
+    if not facts.expressions and not facts.first:
+        return result
+    return convert_bytes(result.before, result.path, config, *selections, facts=facts)
 
 
 def _taken_back(result: FileResult, found: Verification) -> FileResult:

@@ -26,7 +26,7 @@ PACKAGE = ROOT / "forscan"
 # A module may import from its own room and from the floors below it. `flow` is the part of
 # the analyses that knows statements and nothing of jax: finding loops stands on it.
 FLOORS: tuple[tuple[str, ...], ...] = (
-    ("syntax", "diagnostics"),
+    ("syntax", "diagnostics", "facts"),
     ("keys",),
     ("config",),
     ("model", "flow", "format", "selfcheck"),

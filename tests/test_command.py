@@ -1025,3 +1025,58 @@ def test_configuration_holds_for_its_folder_whatever_the_target(
         assert "lax.scan" in (tmp_path / "a.py").read_text()
         assert "fori_loop" in (tmp_path / "sub/a.py").read_text()
         assert (tmp_path / "left/a.py").read_text() == DECAY
+
+
+class TestCallsThatInform:
+    """With `--call` convert knows the types of values, and what it writes was verified."""
+
+    SOURCE = """\
+import jax
+import jax.numpy as jnp
+
+
+@jax.jit
+def forward(layers, x):
+    for w, b in layers:
+        x = jnp.tanh(w @ x + b)
+    return x
+
+
+@jax.jit
+def narrow(mats, x):
+    for m in mats:
+        x = m @ x
+    return x
+"""
+    EQUAL = "forward([(jnp.ones((2, 2)), jnp.ones(2))] * 3, jnp.ones(2))"
+    UNEQUAL = "narrow([jnp.ones((3, 2)), jnp.ones((2, 3))], jnp.ones(2))"
+
+    def test_equal_layers_are_stacked(self, forscan: Run, tmp_path: Path) -> None:
+        file = tmp_path / "net.py"
+        file.write_text(self.SOURCE)
+        done = forscan("convert", "--to", "scan", "--call", self.EQUAL, "net.py::forward")
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert "tree.map(lambda *leaves: jnp.stack(leaves), *layers)" in file.read_text()
+
+    def test_without_the_call_they_are_refused(self, forscan: Run, tmp_path: Path) -> None:
+        file = tmp_path / "net.py"
+        file.write_text(self.SOURCE)
+        done = forscan("convert", "--to", "scan", "net.py::forward")
+        assert "FSC202" in done.stdout and file.read_text() == self.SOURCE
+
+    def test_unequal_layers_are_refused(self, forscan: Run, tmp_path: Path) -> None:
+        file = tmp_path / "net.py"
+        file.write_text(self.SOURCE)
+        done = forscan("convert", "--to", "scan", "--call", self.UNEQUAL, "net.py::narrow")
+        assert "FSC201" in done.stdout and file.read_text() == self.SOURCE
+
+    def test_a_call_that_fails_teaches_nothing(self, forscan: Run, tmp_path: Path) -> None:
+        file = tmp_path / "net.py"
+        file.write_text(self.SOURCE)
+        done = forscan("convert", "--to", "scan", "--call", "forward(1)", "net.py")
+        assert "nothing was learnt from forward(1)" in done.stderr
+        assert file.read_text() == self.SOURCE
+
+    def test_stdin_is_informed_too(self, forscan: Run) -> None:
+        done = forscan("convert", "--to", "scan", "--call", self.EQUAL, "-", stdin=self.SOURCE)
+        assert "jnp.stack(leaves), *layers" in done.stdout

@@ -1,19 +1,23 @@
 """The examples: every pair reads as intended, and both sides compute the same.
 
 A fixture `loops/<topic>/<case>.py` has a CALL, and beside it what it becomes:
-`<case>.to_scan.py`, `<case>.to_fori.py`, `<case>.to_for.py`. A fixture
-`refuse/<code>_<case>.py` stays as it is, for the reason that its name says.
+`<case>.to_scan.py`, `<case>.to_fori.py`, `<case>.to_for.py`. Those in `typed` need to
+know what the CALL shows about the values. A fixture `refuse/<code>_<case>.py` stays as it
+is, for the reason that its name says.
 """
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 from forscan.api import convert_bytes
 from forscan.config import Config
+from forscan.facts import NO_FACTS, Facts
 from forscan.types import Status
+from forscan.verify import observe_source
 from tests.conftest import FIXTURES
 from tests.running import assert_same, assert_same_gradient, call, load
 
@@ -27,6 +31,15 @@ def original(pair: Path) -> tuple[Path, str]:
     return pair.with_name(f"{case}.py"), form
 
 
+@cache
+def shown_by_call(path: Path) -> Facts:
+    """What the CALL of a fixture shows, in a process of its own as for the command."""
+    text = load(path.read_bytes(), path).CALL
+    facts, failed = observe_source(path.read_bytes(), path, [text])
+    assert not failed
+    return facts
+
+
 def ids(path: Path) -> str:
     return f"{path.parent.name}/{path.stem}"
 
@@ -34,9 +47,10 @@ def ids(path: Path) -> str:
 @pytest.mark.parametrize("pair", PAIRS, ids=ids)
 def test_converts_as_written(pair: Path) -> None:
     path, form = original(pair)
-    result = convert_bytes(path.read_bytes(), path, Config(to=form))
+    facts = shown_by_call(path) if path.parent.name == "typed" else NO_FACTS
+    result = convert_bytes(path.read_bytes(), path, Config(to=form), facts=facts)
     assert result.after.decode() == pair.read_text()
-    again = convert_bytes(result.after, path, Config(to=form))
+    again = convert_bytes(result.after, path, Config(to=form), facts=facts)
     assert again.after == result.after
 
 

@@ -784,9 +784,17 @@ def test_convert_leaves_what_differs(forscan: Run, steps: Path) -> None:
 
 
 def test_reason_says_which_types_differ(forscan: Run, steps: Path) -> None:
-    done = forscan("convert", "a.py", "--call", BAD, "--output-format", "json")
+    calls = ("--call", GOOD, "--call", BAD)
+    done = forscan("convert", "a.py", *calls, "--output-format", "json")
     (row,) = json.loads(done.stdout)
     assert "bfloat16" in row["message"]
+
+
+def test_what_the_call_shows_removes_the_difference(forscan: Run, steps: Path) -> None:
+    """With that call alone it is known that the first iteration settles the dtype."""
+    done = forscan("convert", "a.py", "--call", BAD)
+    assert done.returncode == 0, done.stdout
+    assert "lax.scan" in steps.read_text()
 
 
 def test_convert_leaves_what_cannot_be_judged(forscan: Run, steps: Path) -> None:

@@ -9,7 +9,9 @@ from __future__ import annotations
 import ast
 from enum import Enum
 
+from forscan.facts import Value
 from forscan.find.context import FunctionContext
+from forscan.model import Spelling
 from forscan.syntax.names import is_place, walk_all
 
 _ARRAY_ATTRIBUTES = {
@@ -112,6 +114,7 @@ class Evidence(Enum):
     ARRAY = "array"
     NUMPY = "numpy array"
     TABLE = "Python sequence of numbers"
+    ITEMS = "list or tuple of equal arrays or pytrees"
     OTHER = "not an array"
     UNKNOWN = "unknown"
 
@@ -124,6 +127,9 @@ def evidence(expression: ast.expr, context: FunctionContext, depth: int = 4) -> 
     """What the source shows about the value of an expression."""
     if depth == 0:
         return Evidence.UNKNOWN
+    seen = context.seen(expression)
+    if seen is not None:
+        return _of_value(seen)
     match expression:
         case ast.Call():
             return _of_call(expression, context, depth)
@@ -152,6 +158,25 @@ def evidence(expression: ast.expr, context: FunctionContext, depth: int = 4) -> 
         case ast.Constant(value=str()):
             return Evidence.OTHER
     return Evidence.UNKNOWN
+
+
+def _of_value(value: Value) -> Evidence:
+    """What the type of a value says that was seen in a call."""
+    if value.item is not None:
+        return Evidence.TABLE if value.item.kind == "number" else Evidence.ITEMS
+    return {
+        "array": Evidence.ARRAY,
+        "numpy": Evidence.NUMPY,
+        "number": Evidence.UNKNOWN,
+    }.get(value.kind, Evidence.OTHER)
+
+
+def stacked(shown: str, item: Value | None, spelling: Spelling) -> str:
+    """Python for the stack of equal items, leaf by leaf where they are pytrees."""
+    if item is None or item.kind in ("array", "numpy", "number"):
+        return f"{spelling.jnp}.stack({shown})"
+    tree_map = f"{spelling.jax}.tree.map"
+    return f"{tree_map}(lambda *leaves: {spelling.jnp}.stack(leaves), *{shown})"
 
 
 def _numbers(node: ast.expr) -> bool:

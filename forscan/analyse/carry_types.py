@@ -96,6 +96,11 @@ class CarryTypes:
         starts = {name: self.start(name) for name in self.carried}
         for name in self.carried:
             start = starts[name]
+            if self.context.keeps_type(name):
+                continue
+            if self.context.settles(name) or self.context.changes(name):
+                yield self.changed(name)
+                continue
             yield from self.growth(name)
             yield from self.weak_visitor(name, starts)
             if start is None:
@@ -114,6 +119,24 @@ class CarryTypes:
                 yield from self.boolean(name)
             elif self.is_number(start):
                 yield from self.number(name, starts)
+
+    def changed(self, name: str) -> Refusal:
+        """Calls have shown that the state has another type after an iteration."""
+        if self.context.changes(name):
+            return refuse(
+                "FSC405",
+                self.loop,
+                f"the shape or dtype of {name} changes from one iteration to the next, and a "
+                "scan's carry has one type",
+                "Write into a buffer of full size, or collect the values in a list.",
+            )
+        return refuse(
+            "FSC406",
+            self.loop,
+            f"{name} has another type after the first iteration than before it: a scan's carry "
+            "has one type",
+            "Start from the type that the state has after one iteration.",
+        )
 
     # What a carry starts from, and what the body makes of it.
 

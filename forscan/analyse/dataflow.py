@@ -6,18 +6,18 @@ from collections.abc import Callable
 
 from forscan.analyse.cfg import Graph, Node
 
-Facts = frozenset[str]
+Names = frozenset[str]
 
 
 def solve(
     graph: Graph,
-    transfer: Callable[[Node, Facts], Facts],
+    transfer: Callable[[Node, Names], Names],
     *,
     backward: bool,
     must: bool = False,
-    start: Facts = frozenset(),
-    universe: Facts = frozenset(),
-) -> tuple[list[Facts], list[Facts]]:
+    start: Names = frozenset(),
+    universe: Names = frozenset(),
+) -> tuple[list[Names], list[Names]]:
     """The facts before and after each node, in program order.
 
     Args:
@@ -29,8 +29,8 @@ def solve(
       universe: all facts, the neutral value of the intersection.
     """
     count = len(graph.nodes)
-    near: list[Facts] = [universe if must else frozenset()] * count
-    far: list[Facts] = [universe if must else frozenset()] * count
+    near: list[Names] = [universe if must else frozenset()] * count
+    far: list[Names] = [universe if must else frozenset()] * count
     origin = graph.exit if backward else graph.entry
     work = list(range(count)) if backward else list(range(count - 1, -1, -1))
     while work:
@@ -52,7 +52,7 @@ def solve(
     return (far, near) if backward else (near, far)
 
 
-def live_names(graph: Graph, always: Facts) -> list[Facts]:
+def live_names(graph: Graph, always: Names) -> list[Names]:
     """For each node the names that may be read from here before they are written.
 
     Args:
@@ -60,7 +60,7 @@ def live_names(graph: Graph, always: Facts) -> list[Facts]:
       always: names that a closure may read at any time.
     """
 
-    def transfer(node: Node, after: Facts) -> Facts:
+    def transfer(node: Node, after: Names) -> Names:
         found = node.activity
         written = frozenset(found.binds) | frozenset(found.deletes)
         return (after - written) | frozenset(found.exposed) | always
@@ -69,10 +69,10 @@ def live_names(graph: Graph, always: Facts) -> list[Facts]:
     return before
 
 
-def bound_names(graph: Graph, start: Facts, universe: Facts) -> list[Facts]:
+def bound_names(graph: Graph, start: Names, universe: Names) -> list[Names]:
     """For each node the names that are surely bound when it is reached."""
 
-    def transfer(node: Node, before: Facts) -> Facts:
+    def transfer(node: Node, before: Names) -> Names:
         found = node.activity
         return (before | frozenset(found.binds)) - frozenset(found.deletes)
 

@@ -202,6 +202,16 @@ def _from_tuple(target: ast.Tuple, value: ast.expr, found: dict[str, ast.expr]) 
 
 def add(text: str, number: int) -> str:
     """The text of `text + number`, folded where it is a sum already."""
-    found = extent(expression(text), None)
-    plain = Extent("", found.constant + number) if not found.base else found + number
-    return plain.text(found.base)
+    node = expression(text)
+    return (extent(node, None) + number).text(ast.unparse(_without_constants(node)))
+
+
+def _without_constants(node: ast.expr) -> ast.expr:
+    """The part of a sum that `extent` makes its base, as the file writes it."""
+    match node:
+        case ast.BinOp(op=ast.Add() | ast.Sub(), left=left, right=right):
+            if literal_int(right) is not None:
+                return _without_constants(left)
+            if literal_int(left) is not None and isinstance(node.op, ast.Add):
+                return _without_constants(right)
+    return node

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 from forscan.analyse.cfg import Graph, build
-from forscan.analyse.dataflow import Facts, bound_names, live_names
+from forscan.analyse.dataflow import Names, bound_names, live_names
+from forscan.facts import NO_FACTS, Facts, Value
 from forscan.find.imports import Imports
 from forscan.find.traced import Function, Functions, Traced, local_names
 from forscan.model import Spelling
@@ -27,13 +28,14 @@ from forscan.syntax.source import Source
 
 @dataclass
 class ModuleContext:
-    """One parse of one file."""
+    """One parse of one file, and what calls of it have shown."""
 
     source: Source
     tree: ast.Module
     functions: Functions
     imports: Imports
     traced: Traced
+    facts: Facts = NO_FACTS
 
     @cached_property
     def top_level(self) -> frozenset[str]:
@@ -155,12 +157,12 @@ class FunctionContext:
         return declared_outside(self.node.body)
 
     @cached_property
-    def live(self) -> list[Facts]:
+    def live(self) -> list[Names]:
         """Per node of the graph the names live on entry (own flow only)."""
         return live_names(self.graph, frozenset(self.outside))
 
     @cached_property
-    def bound(self) -> list[Facts]:
+    def bound(self) -> list[Names]:
         universe = frozenset(all_names(self.node))
         start = frozenset(self.parameters) | (universe - self.assigned)
         return bound_names(self.graph, start, universe)
@@ -177,6 +179,27 @@ class FunctionContext:
         """The full dotted name of an expression in this function."""
         return self.module.imports.resolve(node, self.locals)
 
+    def seen(self, node: ast.expr) -> Value | None:
+        """The type that an expression had in the calls that were run, if it had one."""
+        return self.module.facts.of(self.name, ast.unparse(node)) if self.observed else None
+
+    def keeps_type(self, name: str) -> bool:
+        """Whether the calls that were run have shown that a scan can carry a name."""
+        return self.module.facts.keeps_type(self.name, name)
+
+    def settles(self, name: str) -> bool:
+        """Whether they have shown that its type changes in the first iteration only."""
+        return self.module.facts.settles(self.name, name)
+
+    def changes(self, name: str) -> bool:
+        """Whether they have shown that its type changes later on."""
+        return self.module.facts.changes(self.name, name)
+
+    @property
+    def observed(self) -> bool:
+        """Whether calls were run, which are then verified as well."""
+        return self.module.facts is not NO_FACTS
+
     def parent(self, node: ast.AST) -> ast.AST:
         return self.module.functions.parents[node]
 
@@ -184,18 +207,24 @@ class FunctionContext:
 _MARK = re.compile(r"#\s*forscan:\s*traced\b")
 
 
-@lru_cache(maxsize=4)
-def parse_module(source: Source, named: tuple[str, ...], everything: bool) -> ModuleContext:
+def parse_module(
+    source: Source, named: tuple[str, ...], everything: bool, facts: Facts = NO_FACTS
+) -> ModuleContext:
     """The module with its functions, imports and traced functions.
-
-    An editor asks about one text again and again, and nobody changes a module: the last
-    ones are kept.
 
     Args:
       source: the file.
       named: patterns of functions that are traced.
       everything: whether all functions are.
+      facts: what calls have shown.
     """
+    module = _parsed(source, named, everything)
+    return module if facts is NO_FACTS else replace(module, facts=facts)
+
+
+@lru_cache(maxsize=4)
+def _parsed(source: Source, named: tuple[str, ...], everything: bool) -> ModuleContext:
+    """An editor asks about one text again and again, and nobody changes a module."""
     tree = source.parse()
     functions, imports = Functions(tree), Imports(tree)
     marked = frozenset(source.position(m.start())[0] for m in _MARK.finditer(source.text))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
-from forscan.analyse.items import is_array_expression
+from forscan.analyse.items import is_array_expression, is_floating
 from forscan.analyse.lists import FilledList
 from forscan.model import Output, Refusal, Refused
 from forscan.passes.draft import Draft
@@ -222,9 +222,11 @@ class _Uses:
             if path in _JOINS and whole is node:
                 self.plain += 1
                 return True
-            if path in ("len", "sum") and whole is node:
+            if path == "len" and whole is node:
                 self.plain += 1
-                return path == "len" or self.array_items()
+                return True
+            if path == "sum" and whole is node:
+                return self.sum(parent)
         if isinstance(parent, ast.Starred):
             call = self.parents.get(parent)
             if isinstance(call, ast.Call) and self.is_tree_stack(call):
@@ -260,6 +262,20 @@ class _Uses:
             jnp = self.draft.spelling.jnp
             text = f"{jnp}.moveaxis({text}, 0, {self.context.source.segment(axis)})"
         self.replace(call, text)
+        return True
+
+    def sum(self, call: ast.Call) -> bool:
+        """`sum(out)` adds the items one by one; of an array that is one reduction.
+
+        A sum of integers or booleans would get another type.
+        """
+        if not self.array_items():
+            return False
+        value = self.filled.values[0]
+        if is_floating(value, self.context) and len(call.args) == 1:
+            self.replace(call, f"{self.draft.spelling.jnp}.sum({self.filled.name}, axis=0)")
+        else:
+            self.plain += 1
         return True
 
     def is_tree_stack(self, call: ast.Call) -> bool:

@@ -59,7 +59,7 @@ class Draft:
             return self.loop.counter is not None and not self.loop.counter.strong
         if self.loop.counter and self.loop.counter.name not in self.state.targets:
             return True  # the index went into a pair: its uses are not known
-        return any(u.kind is Kind.ARITHMETIC for u in self.index_uses)
+        return any(u.kind in (Kind.ARITHMETIC, Kind.PASSED) for u in self.index_uses)
 
     @property
     def context(self) -> FunctionContext:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, replace
 
-from forscan.analyse.arrays import Evidence, evidence
+from forscan.analyse.arrays import Evidence, evidence, stacked
 from forscan.analyse.items import reads_as_arrays
 from forscan.analyse.linear import difference, linear
-from forscan.analyse.trip_count import Extent, extent, leading, literal_int, stable
+from forscan.analyse.trip_count import add, extent, leading, literal_int, stable
 from forscan.analyse.uses import Kind, Use
+from forscan.facts import Value
 from forscan.model import Element
 from forscan.passes.draft import Draft
 from forscan.syntax.code import expression
@@ -147,7 +148,7 @@ def _element(draft: Draft, read: Read) -> Element | None:
         return None
     found = evidence(read.base, draft.context)
     size = leading(read.base, draft.context, axis=read.axis)
-    if found is Evidence.TABLE and read.axis == 0:
+    if found in (Evidence.TABLE, Evidence.ITEMS) and read.axis == 0:
         size = extent(expression(f"len({ast.unparse(read.base)})"), draft.context)
     stop = extent(expression(counter.stop), draft.context)
     room = size.constant - (stop.constant + read.offset)
@@ -160,7 +161,18 @@ def _element(draft: Draft, read: Read) -> Element | None:
     if not base.isidentifier() and "." not in base:
         base = f"({base})"
     source = _sliced(draft, read, base, start, room if tied else None, found)
+    if found is Evidence.ITEMS:
+        item = _item(draft, read)
+        is_array = item is not None and item.is_array
+        source = stacked(source, item, draft.spelling)
+        return Element("", source, is_array, gives_length=tied, length=f"len({base})")
     return Element("", source, gives_length=tied)
+
+
+def _item(draft: Draft, read: Read) -> Value | None:
+    """The type of the items of a list that was seen in a call."""
+    seen = draft.context.seen(read.base)
+    return seen.item if seen is not None else None
 
 
 def _sliced(
@@ -177,7 +189,7 @@ def _sliced(
     if found is Evidence.TABLE:
         base = f"{jnp}.stack({base})"  # numbers stay weakly typed, as in Python
     lower = "" if start + read.offset == 0 else str(start + read.offset)
-    upper = _upper(counter.stop, read.offset) if room is None else f"-{room}" if room else ""
+    upper = add(counter.stop, read.offset) if room is None else f"-{room}" if room else ""
     plain = upper.lstrip("-").isdigit() or upper.isidentifier() or not upper
     part = f"{lower}:{upper}" if plain else f"{lower}: {upper}".lstrip() if lower else f": {upper}"
     if counter.step != "1":
@@ -194,13 +206,6 @@ def _mirrored(base: str, axis: int, part: str) -> str:
     whole = [":"] * axis
     cut = base if part == ":" else f"{base}[{', '.join([*whole, part])}]"
     return f"{cut}[{', '.join([*whole, '::-1'])}]"
-
-
-def _upper(stop: str, offset: int) -> str:
-    node = expression(stop)
-    number = extent(node, None)
-    plain = Extent(number.base, number.constant + offset)
-    return plain.text(number.base) if number.base else str(plain.constant)
 
 
 def _replace(draft: Draft, key: tuple[str, int, int, bool], element: Element) -> Draft:

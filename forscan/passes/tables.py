@@ -27,7 +27,7 @@ def lift_tables(draft: Draft) -> Draft:
     wanted: dict[str, str] = {}
     refusals: list[Refusal] = []
     for use in draft.index_uses:
-        if use.read is None:
+        if use.read is None or not _is_left(draft, use.read, counter.name):
             continue
         found = evidence(use.read.value, draft.context)
         key = ast.dump(use.read.value)
@@ -36,7 +36,14 @@ def lift_tables(draft: Draft) -> Draft:
             wanted[key] = f"{draft.spelling.jnp}.asarray({shown})"
         elif found is Evidence.TABLE:
             wanted[key] = f"{draft.spelling.jnp}.stack({shown})"
-        elif found is Evidence.OTHER or (
+        elif found is Evidence.ITEMS and _of_arrays(draft, use):
+            if key not in wanted:  # stacked once, not in every iteration
+                base = shown.rsplit(".", 1)[-1]
+                wish = [f"{base}_stack"] if base.isidentifier() else []
+                wanted[key] = draft.fresh.name(*wish, "items")
+                stack = f"{wanted[key]} = {draft.spelling.jnp}.stack({shown})"
+                draft = draft.with_loop(before=(*draft.loop.before, stack))
+        elif found in (Evidence.OTHER, Evidence.ITEMS) or (
             found is Evidence.UNKNOWN and not _read_as_array(draft, use)
         ):
             refusals.append(
@@ -52,6 +59,22 @@ def lift_tables(draft: Draft) -> Draft:
     if refusals:
         raise Refused(*refusals)
     return _wrap(draft, wanted, counter.name)
+
+
+def _is_left(draft: Draft, read: ast.Subscript, index: str) -> bool:
+    """Whether the body still reads that array at the index: no pass has made it xs."""
+    wanted = ast.dump(read.value)
+    return any(
+        isinstance(n, ast.Subscript) and index in names_in(n.slice) and ast.dump(n.value) == wanted
+        for n in walk_all(draft.loop.body.statements)
+    )
+
+
+def _of_arrays(draft: Draft, use: Use) -> bool:
+    """Whether the index reads a list of equal arrays, as calls have shown."""
+    assert use.read is not None
+    seen = draft.context.seen(use.read.value)
+    return seen is not None and seen.item is not None and seen.item.is_array
 
 
 def _read_as_array(draft: Draft, use: Use) -> bool:

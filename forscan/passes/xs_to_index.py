@@ -19,11 +19,12 @@ def xs_to_index(draft: Draft) -> Draft:
     for element in loop.elements:
         source = element.source
         if not source.isidentifier():
-            source = draft.fresh.name(_plural(element), "items")
+            source = draft.fresh.name(*_wishes(element), "items")
             before.append(f"{source} = {element.source}")
         sources.append(source)
     if counter is None:
-        counter = Counter(draft.fresh.name("i", "k"), f"len({sources[0]})")
+        count = loop.elements[0].length or f"len({sources[0]})"
+        counter = Counter(draft.fresh.name("i", "k"), count)
     if counter.step != "1":
         raise Refused(
             Refusal(
@@ -34,10 +35,16 @@ def xs_to_index(draft: Draft) -> Draft:
         )
     offset = "" if counter.start == "0" else f" - {counter.start}"
     for element, source in zip(loop.elements, sources, strict=True):
-        head.append(f"{element.target} = {source}[{counter.name}{offset}]")
+        place = f"[{counter.name}{offset}]"
+        read = f"{source}{place}"
+        if not element.is_array:
+            read = f"{draft.spelling.jax}.tree.map(lambda leaf: leaf{place}, {source})"
+        head.append(f"{element.target} = {read}")
     body = Code("\n".join([*head, loop.body.text]))
     return draft.with_loop(body=body, counter=counter, elements=(), before=(*loop.before, *before))
 
 
-def _plural(element: Element) -> str:
-    return f"{element.target}s" if element.target.isidentifier() else "items"
+def _wishes(element: Element) -> list[str]:
+    """Names for all items that one is taken from."""
+    target = element.target
+    return [f"{target}s", f"{target}_items"] if target.isidentifier() else []

@@ -36,7 +36,7 @@ def read(site: Site, target: str) -> Draft:
     reasons: list[Refusal] = []
     space = Space()
     try:
-        space = read_space(node, context, spelling.jnp)
+        space = read_space(node, context, spelling)
     except Refused as refused:
         reasons += refused.reasons
     state = state_of(node, context)
@@ -227,17 +227,22 @@ def _concrete(
     found = []
     index = space.counter.name if space.counter else None
     for use in uses:
-        if use.kind >= Kind.CONCRETE:
+        if _needs_value(use, context):
             found.append(_concrete_refusal(use, "the index"))
     functions = _functions_made(node)
     for name in _varying(state, node):
         if name == index or name in functions:
             continue
         for use in Uses(context, node.body).of(name, integer=False):
-            if use.kind >= Kind.CONCRETE:
+            if _needs_value(use, context):
                 found.append(_concrete_refusal(use, "a value of the loop"))
     found += _needed_after(state, node, context)
     return found
+
+
+def _needs_value(use: Use, context: FunctionContext) -> bool:
+    """Whether a use needs a Python value; calls that were run show what a function takes."""
+    return use.kind >= Kind.CONCRETE and not (use.kind is Kind.PASSED and context.observed)
 
 
 def _functions_made(node: ast.For) -> set[str]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, replace
 
-from forscan.analyse.arrays import Evidence, evidence
+from forscan.analyse.arrays import Evidence, evidence, stacked
 from forscan.analyse.traced_bounds import check_bounds
 from forscan.analyse.trip_count import Extent, add, definition, extent, leading, literal_int
 from forscan.find.context import FunctionContext
-from forscan.model import Counter, Element, Refusal, Refused
+from forscan.model import Counter, Element, Refusal, Refused, Spelling
 from forscan.syntax.code import one_line
 from forscan.syntax.names import Fresh, walk_all
 
@@ -37,13 +37,13 @@ class Space:
     length: str | None = None
 
 
-def read_space(node: ast.For, context: FunctionContext, jnp: str) -> Space:
+def read_space(node: ast.For, context: FunctionContext, spelling: Spelling) -> Space:
     """The iteration space of a loop.
 
     Raises:
       Refused: the iterable has no counterpart in a scan.
     """
-    reader = _Reader(node, context, jnp)
+    reader = _Reader(node, context, spelling)
     return reader.read(node.target, node.iter)
 
 
@@ -52,11 +52,11 @@ def _no(code: str, node: ast.expr, message: str, help: str) -> Refused:
 
 
 class _Reader:
-    def __init__(self, loop: ast.For, context: FunctionContext, jnp: str) -> None:
+    def __init__(self, loop: ast.For, context: FunctionContext, spelling: Spelling) -> None:
         self.loop = loop
         self.context = context
         self.fresh: Fresh = context.fresh
-        self.jnp = jnp
+        self.spelling = spelling
 
     def text(self, node: ast.expr) -> str:
         return one_line(self.context.source, node)
@@ -78,6 +78,9 @@ class _Reader:
                 return self.enumerate(target, iterable)
             if path == "zip" and self.zips(iterable):
                 return self.zip(target, arguments, strict=_is_strict(iterable))
+        found = evidence(iterable, self.context)
+        if found is Evidence.ITEMS:
+            return self.items(target, iterable)
         if isinstance(iterable, ast.Tuple | ast.List):
             return self.literal(target, iterable)
         return self.array(target, iterable)
@@ -183,7 +186,8 @@ class _Reader:
         )
 
     def length(self, space: Space) -> str:
-        return space.length or f"len({space.elements[0].source})"
+        first = space.elements[0]
+        return space.length or first.length or f"len({first.source})"
 
     def zips(self, call: ast.Call) -> bool:
         return (
@@ -220,9 +224,15 @@ class _Reader:
             (),
             tuple(t for s in spaces for t in s.trips),
         )
-        if strict:  # a scan checks the lengths as well
+        if strict or self.same_lengths(parts):  # a scan checks the lengths as well
             return replace(space, trips=space.trips[:1])
         return space if len(set(space.trips)) == 1 else self.trim(space)
+
+    def same_lengths(self, parts: list[ast.expr]) -> bool:
+        """Whether all parts of a zip had one length in the calls that were run."""
+        seen = [self.context.seen(p) for p in parts]
+        lengths = {v.length if v is not None else None for v in seen}
+        return len(lengths) == 1 and None not in lengths
 
     def trim(self, space: Space) -> Space:
         """Parts of a zip that may differ in length are cut to the shortest.
@@ -282,8 +292,12 @@ class _Reader:
         name, _ = self.single(target)
         return Space(elements=(Element(name, self.column(node, list(rows))),), trips=trips)
 
-    def table(self, target: ast.expr, node: ast.Name) -> Space | None:
-        """A name for numbers of one kind that are written out elsewhere."""
+    def table(self, target: ast.expr, node: ast.expr) -> Space | None:
+        """Numbers of one kind that are written out elsewhere, or were seen."""
+        if self.context.seen(node) is not None and isinstance(target, ast.Name):
+            return self.items(target, node)
+        if not isinstance(node, ast.Name):
+            return None
         value = definition(node.id, self.context)
         try:
             rows = ast.literal_eval(value) if value is not None else None
@@ -294,7 +308,7 @@ class _Reader:
         kinds = {type(r) for r in rows}
         if len(kinds) != 1 or not kinds <= {int, float, complex}:
             return None
-        source = f"{self.jnp}.stack({node.id})"
+        source = f"{self.spelling.jnp}.stack({node.id})"
         return Space(elements=(Element(target.id, source),), trips=(Extent("", len(rows)),))
 
     def column(self, node: ast.expr, values: list[object]) -> str:
@@ -306,14 +320,16 @@ class _Reader:
                 "the items are not numbers of one kind",
                 "Write them as numbers of one kind, or keep the Python loop.",
             )
-        return f"{self.jnp}.stack([{', '.join(map(repr, values))}])"
+        return f"{self.spelling.jnp}.stack([{', '.join(map(repr, values))}])"
 
     def array(self, target: ast.expr, node: ast.expr) -> Space:
         if isinstance(node, ast.Subscript) and ast.unparse(node.slice) == "::-1":
             return replace(self.array(target, node.value), reverse=True)
         found = evidence(node, self.context)
         shown = self.text(node)
-        if found is Evidence.TABLE and isinstance(node, ast.Name):
+        if found is Evidence.ITEMS:
+            return self.items(target, node)
+        if found is Evidence.TABLE:
             table = self.table(target, node)
             if table is not None:
                 return table
@@ -344,6 +360,21 @@ class _Reader:
         if isinstance(target, ast.Name):
             return Space(elements=(Element(target.id, shown),), trips=trips)
         return self.rows(target, shown, trips)
+
+    def items(self, target: ast.expr, node: ast.expr) -> Space:
+        """A list of equal items is stacked, leaf by leaf."""
+        shown, seen = self.text(node), self.context.seen(node)
+        item = seen.item if seen is not None else None
+        length = f"len({shown})"
+        element = Element(
+            target.id if isinstance(target, ast.Name) else self.fresh.name("row", "item"),
+            stacked(shown, item, self.spelling),
+            is_array=item is not None and item.kind != "tuple" and item.kind != "tree",
+            length=length,
+        )
+        head = () if isinstance(target, ast.Name) else (f"{self.text(target)} = {element.target}",)
+        trips = (Extent(length, 0),)
+        return Space(elements=(element,), head=head, trips=trips, length=length)
 
     def rows(self, target: ast.expr, shown: str, trips: tuple[Extent, ...]) -> Space:
         """A pattern unpacks each slice in the body, as it did in the header."""

@@ -7,7 +7,7 @@ state. Behind it the loop runs from the second iteration on.
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from forscan.analyse.kinds import NOTHING, UNKNOWN, kind_of
 from forscan.analyse.trip_count import Extent, add, extent, leading, literal_int
@@ -71,7 +71,7 @@ def peel_first(loop: LoopText, reasons: list[Refusal]) -> Reshaped | None:
         shifted = before.count("\n") + 2 - sum(not s.strip() for s in before.split("\n"))
         text = head_line + indent(text, unit)
         start += len(head_line) + len(unit) * shifted
-    return loop.replaced(text, start)
+    return replace(loop.replaced(text, start), peeled=True)
 
 
 def _knowledge(loop: LoopText, space: _Space, part: Part) -> Knowledge:

@@ -23,10 +23,12 @@ class Reshaped:
     Attributes:
       edit: the change of the file.
       start: where the `for` stands in the changed file.
+      peeled: whether its first iteration stands in front of it.
     """
 
     edit: Edit
     start: int
+    peeled: bool = False
 
 
 @dataclass

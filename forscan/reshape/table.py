@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from forscan.model import Refusal
 from forscan.reshape.branches import branches_to_cond
+from forscan.reshape.filtered import filter_range
 from forscan.reshape.list_reads import list_reads_to_state
 from forscan.reshape.live_rows import live_rows
 from forscan.reshape.peel import peel_first
@@ -16,6 +17,7 @@ Strategy = Callable[[LoopText, list[Refusal]], Reshaped | None]
 # What an expert would do although the loop can be converted as it is.
 IMPROVEMENTS: tuple[Callable[[LoopText], Reshaped | None], ...] = (live_rows,)
 STRATEGIES: tuple[Strategy, ...] = (
+    filter_range,
     list_reads_to_state,
     branches_to_cond,
     peel_first,

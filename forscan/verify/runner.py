@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from forscan.facts import Facts, Value
 from forscan.verify.result import Cost, Verification, break_even
 
 _CHILD = Path(__file__).with_name("child")
@@ -49,33 +50,76 @@ def verify_sources(
     Raises:
       VerifyUnavailable: the interpreter cannot be started, or cannot import jax.
     """
+    answers, why = _task("verify", {"before": before, "after": after}, path, calls, python, timeout)
+    found = {a["index"]: a for a in answers if "index" in a}
+    return [_verification(path, c, found.get(i), why) for i, c in enumerate(calls)]
+
+
+def observe_source(
+    content: bytes,
+    path: Path,
+    calls: Sequence[str],
+    *,
+    python: str = sys.executable,
+    timeout: float = 300.0,
+) -> tuple[Facts, list[str]]:
+    """What tracing the calls shows about the values in a module, and what went wrong.
+
+    Raises:
+      VerifyUnavailable: the interpreter cannot be started, or cannot import jax.
+    """
+    answers, why = _task("observe", {"before": content}, path, calls, python, timeout)
+    found = next((a["facts"] for a in answers if "facts" in a), {"failed": [why]})
+    return _facts(found), list(found["failed"])
+
+
+def _facts(found: dict[str, Any]) -> Facts:
+    def value(noted: dict[str, Any]) -> Value:
+        item = noted.pop("item", None)
+        return Value(**noted, item=value(item) if item else None)
+
+    return Facts(
+        *(
+            {(function, text): frozenset(map(value, values)) for function, text, values in noted}
+            for noted in (found.get(kind, []) for kind in ("expressions", "first", "later"))
+        )
+    )
+
+
+def _task(
+    task: str,
+    versions: dict[str, bytes],
+    path: Path,
+    calls: Sequence[str],
+    python: str,
+    timeout: float,
+) -> tuple[list[dict[str, Any]], str]:
+    """What the child answers to one task, and why it did not answer more."""
     with tempfile.TemporaryDirectory(prefix="forscan-") as folder:
-        job = _job(Path(folder), before, after, path, calls, timeout)
+        job = _job(Path(folder), task, versions, path, calls, timeout)
         code, log = _run(job, python, timeout)
         answers = _answers(job)
     if any(a.get("unavailable") for a in answers):
         raise VerifyUnavailable(f"{python} cannot import jax: {INSTALL}")
     stages = [a["stage"] for a in answers if "stage" in a]
-    why = _why(code, log, timeout, stages[-1] if stages else "starting")
-    found = {a["index"]: a for a in answers if "index" in a}
-    return [_verification(path, c, found.get(i), why) for i, c in enumerate(calls)]
+    return answers, _why(code, log, timeout, stages[-1] if stages else "starting")
 
 
 def _job(
     folder: Path,
-    before: bytes,
-    after: bytes,
+    task: str,
+    versions: dict[str, bytes],
     path: Path,
     calls: Sequence[str],
     timeout: float,
 ) -> Path:
-    (folder / "before").write_bytes(before)
-    (folder / "after").write_bytes(after)
+    for name, version in versions.items():
+        (folder / name).write_bytes(version)
     job = folder / "job.json"
     content = {
+        "task": task,
         "path": str(path.resolve()),
-        "before": str(folder / "before"),
-        "after": str(folder / "after"),
+        **{name: str(folder / name) for name in versions},
         "calls": list(calls),
         "timeout": timeout,
         "answers": str(folder / "answers"),

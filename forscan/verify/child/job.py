@@ -25,7 +25,21 @@ def main(path: Path) -> None:
     except ImportError:
         say({"unavailable": True})
         return
-    _judge_all(job, say)
+    if job["task"] == "observe":
+        _observe(job, say)
+    else:
+        _judge_all(job, say)
+
+
+def _observe(job: dict[str, Any], say: Say) -> None:
+    from .errors import line
+    from .probe import observe
+
+    say({"stage": "looking at the values"})
+    try:
+        say({"facts": observe(Path(job["before"]), Path(job["path"]), job["calls"])})
+    except BaseException as e:  # a module may raise anything, SystemExit included
+        say({"facts": {"failed": [f"the module cannot be imported: {line(e)}"]}})
 
 
 def _judge_all(job: dict[str, Any], say: Say) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import sys
 import types
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,14 @@ _VERSIONS: dict[str, str] = {}
 
 
 def load(version: Path, path: Path) -> types.ModuleType:
-    """A module object made from the source in `version`.
+    """A module object made from the source in `version`."""
+    return load_tree(version.read_bytes(), path, {})
+
+
+def load_tree(
+    program: bytes | ast.Module, path: Path, names: Mapping[str, Any]
+) -> types.ModuleType:
+    """A module object made from a source or a tree, which finds some names in place.
 
     Each version gets a name of its own in `sys.modules`, so that dataclasses and
     NamedTuples find their module; inside a package it is a sibling, so that relative
@@ -34,8 +43,8 @@ def load(version: Path, path: Path) -> types.ModuleType:
     if package:
         __import__(module.__package__)
     sys.modules[name] = module
-    code = compile(version.read_bytes(), str(path), "exec", dont_inherit=True)
-    exec(code, module.__dict__)
+    module.__dict__.update(names)
+    exec(compile(program, str(path), "exec", dont_inherit=True), module.__dict__)
     return module
 
 

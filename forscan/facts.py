@@ -1,0 +1,91 @@
+"""What running a call has shown about the values of a file, as data for the planner.
+
+Facts hold for the calls that were run, so what relies on them is written only after the
+same calls have been verified.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+
+@dataclass(frozen=True)
+class Value:
+    """The type of one value.
+
+    Attributes:
+      kind: "array", "numpy", "number", "None", "list", "tuple", "tree" or "other".
+      type: everything that must agree for two values to be of one type: shape, dtype and
+        weak type of an array, structure and leaves of a tree.
+      scalar: whether it is a number or an array without axes.
+      weak: whether it is a Python number or a weakly typed array.
+      length: of the leading axis, or of a list or tuple.
+      item: for a list or tuple, the one type of all its items, None where they differ or
+        are no arrays.
+    """
+
+    kind: str
+    type: str
+    scalar: bool = False
+    weak: bool = False
+    length: int | None = None
+    item: Value | None = None
+
+    @property
+    def is_array(self) -> bool:
+        return self.kind in ("array", "number")
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What was seen while some calls were traced.
+
+    Attributes:
+      expressions: by function and text, every type that an expression had.
+      first: by function and name, every type that a name had before a loop's first iteration.
+      later: the same for all later iterations and behind the loop.
+    """
+
+    expressions: Mapping[tuple[str, str], frozenset[Value]] = field(default_factory=dict)
+    first: Mapping[tuple[str, str], frozenset[Value]] = field(default_factory=dict)
+    later: Mapping[tuple[str, str], frozenset[Value]] = field(default_factory=dict)
+
+    def of(self, function: str, text: str) -> Value | None:
+        """The type of an expression, where it had one."""
+        return _only(self.expressions.get((function, text)))
+
+    def keeps_type(self, function: str, name: str) -> bool:
+        """Whether state can be carried as it is: its type never changes, or a scan sees to it.
+
+        A scan gives a weakly typed scalar start the dtype that the body makes of it.
+        """
+        start, rest = self._state(function, name)
+        if start is None or rest is None:
+            return False
+        return start == rest or (start.scalar and rest.scalar and start.weak)
+
+    def settles(self, function: str, name: str) -> bool:
+        """Whether the first iteration gives state the one type that it has from then on."""
+        start, rest = self._state(function, name)
+        known = start is not None and rest is not None
+        return known and not self.keeps_type(function, name)
+
+    def changes(self, function: str, name: str) -> bool:
+        """Whether the type of state changes in a later iteration."""
+        return len(self.later.get((function, name), ())) > 1
+
+    def behind_first(self) -> Facts:
+        """What holds for loops whose first iteration has been taken out."""
+        return replace(self, first={**self.first, **self.later})
+
+    def _state(self, function: str, name: str) -> tuple[Value | None, Value | None]:
+        place = (function, name)
+        return _only(self.first.get(place)), _only(self.later.get(place))
+
+
+NO_FACTS = Facts()
+
+
+def _only(values: frozenset[Value] | None) -> Value | None:
+    return next(iter(values)) if values is not None and len(values) == 1 else None
