@@ -12,6 +12,7 @@ import re
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 
 from forscan.analyse.size import size_of
@@ -79,14 +80,17 @@ def convert_bytes(
         return FileResult(path, content, content, error=error)
 
 
-def _compile(source: Source) -> None:
-    """Compiles the file, which finds more than parsing: a `return` outside of functions.
+@lru_cache(maxsize=4)
+def _compile(source: Source) -> ast.Module:
+    """The tree of a file that compiles, which asks for more than parsing does.
 
     Raises:
       SourceError: it is no module that Python would import.
     """
     try:
-        compile(source.parse(), "<file>", "exec", dont_inherit=True)
+        tree = source.parse()
+        compile(tree, "<file>", "exec", dont_inherit=True)
+        return tree
     except SyntaxError as e:
         raise SourceError(f"syntax error: {e.msg}", e.lineno or 1, e.offset or 1) from None
     except ValueError as e:
@@ -155,7 +159,11 @@ class _Conversion:
             missing=missing,
             unused=self._unused(selections),
         )
-        wrong = fault(self.original, text) if text != self.original.text else None
+        wrong = (
+            fault(self.original, _compile(self.original), text)
+            if text != self.original.text
+            else None
+        )
         if wrong is not None:
             return result.taken_back(Refusal("FSC904", wrong, "Please report the loop."))
         return result

@@ -38,6 +38,10 @@ class ModuleContext:
     facts: Facts = NO_FACTS
 
     @cached_property
+    def fors_and_calls(self) -> list[ast.For | ast.Call]:
+        return [n for n in ast.walk(self.tree) if isinstance(n, ast.For | ast.Call)]
+
+    @cached_property
     def top_level(self) -> frozenset[str]:
         """The names that the module's own statements bind."""
         return frozenset(binds(self.tree.body))
