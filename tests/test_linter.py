@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -134,23 +133,6 @@ def test_sarif_has_results_and_their_rules(forscan: Run, tmp_path: Path) -> None
 def test_sarif_of_nothing(forscan: Run, tmp_path: Path) -> None:
     write(tmp_path, {"a.py": "x = 1\n"})
     assert sarif(forscan, "a.py")["results"] == []
-
-
-def test_sarif_is_read_by_other_tools(forscan: Run, tmp_path: Path) -> None:
-    pytest.importorskip("sarif", reason="sarif-tools is not installed")
-    write(tmp_path, {"a.py": MIXED})
-    log = forscan("check", "--output-format", "sarif", "a.py").stdout
-    write(tmp_path, {"log.sarif": log})
-    done = subprocess.run(
-        [sys.executable, "-m", "sarif", "csv", "log.sarif", "-o", "log.csv"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    rows = (tmp_path / "log.csv").read_text().splitlines()[1:]
-    assert [row.split(",")[2] for row in rows] == ["FSC101", "FSC302"] or "FSC101" in rows[0]
 
 
 # What is not worth a word.

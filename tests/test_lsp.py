@@ -168,7 +168,8 @@ async def started(path: Path, profile: str, **options: Any) -> AsyncIterator[Edi
         return lsp.ApplyWorkspaceEditResult(applied=True)
 
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "JAX_PLATFORMS": "cpu"}
-    await client.start_io(sys.executable, "-m", "forscan", "lsp", env=environment, cwd=path.parent)
+    command = options.pop("command", [sys.executable, "-m", "forscan", "lsp"])
+    await client.start_io(*command, env=environment, cwd=path.parent)
     capabilities = client_capabilities(profile)
     encodings = options.pop("encodings", None)
     if encodings is not None:
