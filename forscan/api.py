@@ -22,6 +22,7 @@ from forscan.facts import NO_FACTS, Facts
 from forscan.find.context import ModuleContext, parse_module
 from forscan.find.sites import Site, find_sites
 from forscan.model import Refusal, Refused
+from forscan.notebook.module import convert_notebook
 from forscan.plan import FORMS, NoCandidate, NothingToDo, Plan, make_plan
 from forscan.selfcheck import fault
 from forscan.suppress import Suppressed, Suppressions, skips_file
@@ -61,6 +62,23 @@ def convert_bytes(
       The new bytes and an outcome for each loop. With `check` in mind: the outcome of
       a loop that was converted says `converted` here.
     """
+    if path.suffix == ".ipynb":
+        try:
+            return convert_notebook(
+                content, path, lambda m: _convert_module(m, path, config, selections, facts)
+            )
+        except Exception as e:
+            return FileResult(path, content, content, error=_internal(_named(e)))
+    return _convert_module(content, path, config, selections, facts)
+
+
+def _convert_module(
+    content: bytes,
+    path: Path,
+    config: Config,
+    selections: tuple[Selection, ...],
+    facts: Facts,
+) -> FileResult:
     wanted = selections or (_EVERYTHING,)
     by_name = any(s != _EVERYTHING for s in wanted)
     if skips_file(content) or not (by_name or may_hold_loops(content, config)):

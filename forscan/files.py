@@ -86,7 +86,7 @@ def python_files(
     excluded: Callable[[Path], bool],
     failed: Callable[[OSError], None],
 ) -> Iterator[Path]:
-    """The Python files below a folder, in order.
+    """The Python files and notebooks below a folder, in order.
 
     Args:
       folder: where to start.
@@ -96,7 +96,7 @@ def python_files(
     for name, folders, files in os.walk(folder, onerror=failed):
         here = Path(name)
         folders[:] = sorted(f for f in folders if not _is_skipped(f) and not excluded(here / f))
-        for path in (here / f for f in sorted(files) if f.endswith(".py")):
+        for path in (here / f for f in sorted(files) if f.endswith((".py", ".ipynb"))):
             if not excluded(path) and _may_be_read(path):
                 yield path
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 
@@ -78,6 +79,7 @@ class Outcome:
       named: whether it was asked for by its line.
       size: of a `for` in traced code.
       small: whether that is too little to be worth a word.
+      cell: the number of the cell that it stands in, in a notebook.
     """
 
     file: str
@@ -91,6 +93,13 @@ class Outcome:
     named: bool = False
     size: Size | None = None
     small: bool = False
+    cell: int | None = None
+
+    @property
+    def place(self) -> str:
+        """Where it is: `path:line:column`, or `path:cell N:line:column`."""
+        cell = f":cell {self.cell}" if self.cell is not None else ""
+        return f"{self.file}{cell}:{self.span.line}:{self.span.column}"
 
     @property
     def code(self) -> str:
@@ -117,7 +126,9 @@ class Outcome:
         return "; ".join(self.assumptions)
 
     def as_json(self) -> dict[str, object]:
-        return {
+        """The documented keys; in a notebook also the cell, in which the lines count."""
+        cell = {} if self.cell is None else {"cell": self.cell}
+        return cell | {
             "file": self.file,
             "line": self.span.line,
             "column": self.span.column,
@@ -159,6 +170,7 @@ class FileResult:
       error: why the file could not be treated, with its place.
       missing: what was asked for by name or line and is not in the file.
       unused: comments that suppress nothing, with their places.
+      texts: of the code cells of a notebook, by their numbers.
     """
 
     path: Path
@@ -168,6 +180,7 @@ class FileResult:
     error: Refusal | None = None
     missing: tuple[str, ...] = ()
     unused: tuple[Refusal, ...] = ()
+    texts: Mapping[int, str] = field(default_factory=dict)
 
     @property
     def changed(self) -> bool:

@@ -20,6 +20,11 @@ if TYPE_CHECKING:
     from forscan.verify import Verification
 
 
+_NOTEBOOK = Refusal(
+    "FSC602",
+    "not verified: the cells of a notebook run one by one",
+    "Move the function to a module, or convert without verifying.",
+)
 _NO_CALL = Refusal(
     "FSC602",
     "not verified: no call for this file is given or configured",
@@ -42,8 +47,8 @@ def verified(options: Options) -> Callable[[FileResult], FileResult]:
         if not result.changed:
             return result
         calls = calls_for(options, result.path)
-        if not calls:
-            return result.taken_back(_NO_CALL)
+        if not calls or result.texts:
+            return result.taken_back(_NOTEBOOK if result.texts else _NO_CALL)
         try:
             found = verify_sources(
                 result.before,
@@ -79,7 +84,7 @@ def informed(
     from forscan.verify import VerifyUnavailable, observe_source
 
     calls, timeout = calls_for(options, result.path), options["timeout"]
-    if not calls:
+    if not calls or result.texts:
         return result
     try:
         facts, failed = observe_source(result.before, result.path, calls, timeout=timeout)

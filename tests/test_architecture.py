@@ -37,7 +37,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("readers",),
     ("reshape", "restyle"),
     ("plan",),
-    ("chosen",),
+    ("chosen", "notebook"),
     ("api",),
     ("files", "options", "report", "streams", "verify"),
     ("jobs", "verified"),

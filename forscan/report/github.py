@@ -16,7 +16,9 @@ def commands(result: FileResult) -> Iterator[str]:
     """One line for each loop that is worth a word, and for what is wrong with the file."""
     for outcome in result.outcomes:
         if outcome.status in _LEVELS:
-            place = (outcome.span.line, outcome.span.column)
+            # GitHub knows no cells: what is in one is shown at the top of the file.
+            in_file = outcome.cell is None
+            place = (outcome.span.line, outcome.span.column) if in_file else (1, 1)
             yield _command(
                 _LEVELS[outcome.status], outcome.code, outcome.file, place, _message(outcome)
             )
@@ -29,7 +31,8 @@ def commands(result: FileResult) -> Iterator[str]:
 def _message(outcome: Outcome) -> str:
     """What is found, and each way out on a line of its own."""
     helps = dict.fromkeys(r.help for r in outcome.reasons)
-    return "\n".join([outcome.message, *helps])
+    cell = "" if outcome.cell is None else f"(cell {outcome.cell}, line {outcome.span.line}) "
+    return "\n".join([f"{cell}{outcome.message}", *helps])
 
 
 def _found(level: str, found: Refusal, result: FileResult) -> str:

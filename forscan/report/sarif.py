@@ -55,8 +55,10 @@ def _row(outcome: Outcome) -> Json:
     region: Json = {"startLine": span.line, "startColumn": span.column}
     region |= {"endLine": span.end_line, "endColumn": span.end_column}
     text = " ".join([f"{outcome.message}.", *dict.fromkeys(r.help for r in outcome.reasons)])
+    if outcome.cell is not None:  # lines count in the cell there
+        text, region = f"Cell {outcome.cell}, line {span.line}: {text}", {"startLine": 1}
     row = _result(_LEVELS[outcome.status], outcome.code, text, outcome.file, region)
-    related = [r for r in outcome.reasons if r.line is not None]
+    related = [r for r in outcome.reasons if r.line is not None and outcome.cell is None]
     if related:
         row["relatedLocations"] = [
             {"id": number, "message": {"text": r.message}, **_location(outcome.file, _point(r))}
