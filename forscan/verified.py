@@ -155,6 +155,8 @@ def _versions(options: Options) -> tuple[Path, bytes, bytes | None]:
     targets = [parse_target(t) for t in options["targets"]]
     if len(targets) > 2 or any(t.path.is_dir() for t in targets):
         raise TargetError("verify takes one target, or two files")
+    if any(t.path.suffix == ".ipynb" for t in targets):
+        raise TargetError("verify takes no notebooks, whose cells run one by one")
     try:
         contents = [t.path.read_bytes() for t in targets]
     except OSError as e:

@@ -212,6 +212,7 @@ def test_diff_and_function(forscan: Run, tmp_path: Path) -> None:
     done = forscan("convert", "a.ipynb", "--call", "decay(1, 2)")
     assert (tmp_path / "a.ipynb").read_bytes() == before
     assert "FSC602" in done.stdout
+    assert forscan("verify", "a.ipynb", "--call", "decay(1, 2)").returncode == 2
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from forscan.analyse.lists import appended
 from forscan.analyse.trip_count import Extent, extent, leading
 from forscan.find.context import FunctionContext
 from forscan.types import Size
@@ -21,6 +22,10 @@ def _operations(node: ast.AST, context: FunctionContext) -> int:
     if isinstance(node, ast.For):
         inner = size_of(node, context)
         return inner.operations * (1 if inner.trips is None else inner.trips)
+    if isinstance(node, ast.stmt):
+        grown = appended(node)
+        if grown is not None:  # growing a list costs nothing, what goes into it does
+            return _operations(grown[1], context)
     is_read = isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load)
     own = is_read or (isinstance(node, _OPERATIONS) and not _is_constant(node))
     return own + sum(_operations(child, context) for child in ast.iter_child_nodes(node))
