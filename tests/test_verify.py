@@ -194,6 +194,13 @@ def test_json_of_what_is_equal(equal: dict[str, dict[str, Any]]) -> None:
     assert row["before"]["equations"] > row["after"]["equations"]  # unrolled against a scan
 
 
+def test_what_is_proved_says_for_which_types(equal: dict[str, dict[str, Any]]) -> None:
+    row = equal[EQUAL_CALLS[0]]
+    assert (row["evidence"], row["gradient_evidence"]) == ("proved", "proved")
+    assert row["types"] == ["float32[3]", "float32[4,3]"]
+    assert equal[OWN_CLASS]["evidence"] == "proved"
+
+
 def test_gradient_of_integers_and_keys(equal: dict[str, dict[str, Any]]) -> None:
     """Where no float goes in there is nothing to differentiate."""
     assert equal["counted(jnp.arange(4))"]["gradient"] == "none"
@@ -590,6 +597,21 @@ def test_call_that_hangs(forscan: Run, module: Path) -> None:
     assert "unknown: hangs(jnp.ones(3)): no result within 5 s" in done.stdout
     assert_nothing_is_left(module.parent)
     assert list(scratch.iterdir()) == []
+
+
+def test_proof_holds_without_the_time_to_compile(forscan: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text(
+        "import jax\nimport jax.numpy as jnp\n\n\n@jax.jit\ndef f(x, w):\n"
+        "    for _ in range(1000):\n        x = jnp.tanh(jnp.sin(x) @ w)\n    return x\n"
+    )
+    call = "f(jnp.ones(3), jnp.ones((3, 3)))"
+    done = forscan("verify", "a.py", "--call", call, "--timeout", "16")
+    assert done.returncode == 0
+    verdict = done.stdout.splitlines()[-1]
+    assert verdict.startswith(
+        f"equal (proved): {call}, for every input of float32[3], float32[3,3]"
+    )
+    assert "no result within 16 s, which ended while compiling the original" in verdict
 
 
 @pytest.mark.parametrize(

@@ -202,16 +202,21 @@ def _from_tuple(target: ast.Tuple, value: ast.expr, found: dict[str, ast.expr]) 
 
 def add(text: str, number: int) -> str:
     """The text of `text + number`, folded where it is a sum already."""
-    node = expression(text)
-    return (extent(node, None) + number).text(ast.unparse(_without_constants(node)))
+    sum_ = _as_written(expression(text)) + number
+    return sum_.text(sum_.base)
 
 
-def _without_constants(node: ast.expr) -> ast.expr:
-    """The part of a sum that `extent` makes its base, as the file writes it."""
+def _as_written(node: ast.expr) -> Extent:
+    """A sum with its literals added up, and the rest as the file writes it."""
+    number = literal_int(node)
+    if number is not None:
+        return Extent("", number)
     match node:
         case ast.BinOp(op=ast.Add() | ast.Sub(), left=left, right=right):
-            if literal_int(right) is not None:
-                return _without_constants(left)
-            if literal_int(left) is not None and isinstance(node.op, ast.Add):
-                return _without_constants(right)
-    return node
+            sign = 1 if isinstance(node.op, ast.Add) else -1
+            of_right, of_left = literal_int(right), literal_int(left)
+            if of_right is not None:
+                return _as_written(left) + sign * of_right
+            if of_left is not None and sign == 1:
+                return _as_written(right) + of_left
+    return Extent(ast.unparse(node), 0)

@@ -123,6 +123,7 @@ class Functions:
 
     module: ast.Module
     parents: dict[ast.AST, ast.AST] = field(default_factory=dict)
+    local: dict[ast.AST, frozenset[str]] = field(default_factory=dict)
     _definitions: dict[ast.AST | None, dict[str, Function | ast.Lambda]] = field(
         default_factory=dict
     )
@@ -421,15 +422,16 @@ class Traced:
 
 def local_names(functions: Functions, node: ast.AST) -> frozenset[str]:
     """Names that are parameters or locals of any function around a node."""
-    found: set[str] = set()
     scope = functions.enclosing(node)
-    while scope is not None:
-        found.update(parameters(scope))
+    if scope is None:
+        return frozenset()
+    if scope not in functions.local:
+        found = set(parameters(scope))
         if not isinstance(scope, ast.Lambda):
             found.update(binds(scope.body))
             found -= imported_here(scope.body)
-        scope = functions.enclosing(scope)
-    return frozenset(found)
+        functions.local[scope] = local_names(functions, scope) | found
+    return functions.local[scope]
 
 
 def imported_here(body: list[ast.stmt]) -> set[str]:

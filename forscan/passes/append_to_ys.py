@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from dataclasses import replace
 
 from forscan.analyse.items import is_array_expression, is_floating
-from forscan.analyse.lists import FilledList
+from forscan.analyse.lists import FilledList, block_of
 from forscan.model import Output, Refusal, Refused
 from forscan.passes.draft import Draft
 from forscan.syntax.code import one_line, removal
@@ -31,7 +32,24 @@ def append_to_ys(draft: Draft) -> Draft:
         if filled.fresh:
             gone.setdefault(filled.definition, set()).add(filled.name)
     edits = [_without_names(draft, made, names) for made, names in gone.items()]
+    edits += [
+        removal(draft.context.source, buffer)
+        for made, names in gone.items()
+        for buffer in _dead_buffers(draft, made, names)
+    ]
     return replace(draft, edits=(*draft.edits, *edits))
+
+
+def _dead_buffers(draft: Draft, made: ast.Assign, names: set[str]) -> Iterator[ast.Assign]:
+    """Arrays of the same name, made right before and read by nobody."""
+    block = block_of(draft.statement, draft.context)
+    for name in names if made in block else ():
+        mentions = (s for s in reversed(block[: block.index(made)]) if name in names_in(s))
+        match next(mentions, None):
+            case ast.Assign(targets=[ast.Name(id=target)], value=ast.Call(func=maker)) as buffer:
+                path = draft.context.resolve(maker) or ""
+                if target == name and path.startswith("jax.numpy."):
+                    yield buffer
 
 
 def _without_names(draft: Draft, made: ast.Assign, names: set[str]) -> Edit:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from forscan.analyse.arrays import Evidence, evidence, stacked
 from forscan.analyse.items import reads_as_arrays
 from forscan.analyse.linear import difference, linear
-from forscan.analyse.trip_count import add, extent, leading, literal_int, stable
+from forscan.analyse.trip_count import add, extent, leading, literal_int
 from forscan.analyse.uses import Kind, Use
 from forscan.facts import Value
 from forscan.model import Element
@@ -144,7 +144,7 @@ def _element(draft: Draft, read: Read) -> Element | None:
     counter = draft.loop.counter
     assert counter is not None
     start = literal_int(expression(counter.start))
-    if start is None or start + read.offset < 0 or not stable(read.base, draft.context):
+    if start is None or start + read.offset < 0:
         return None
     found = evidence(read.base, draft.context)
     size = leading(read.base, draft.context, axis=read.axis)

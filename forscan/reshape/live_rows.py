@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from forscan.analyse.buffers import written
 from forscan.analyse.linear import difference, linear
 from forscan.analyse.trip_count import add, extent, leading, literal_int
+from forscan.reshape.rows import constant_row
 from forscan.reshape.shift import edited_part, shifted
 from forscan.reshape.site import LoopText, Reshaped
 from forscan.syntax.code import Code, expression, indent, one_line
@@ -66,8 +67,10 @@ def live_rows(loop: LoopText) -> Reshaped | None:
         items = name
         if not _is_whole(loop, buffer, space):
             items = loop.context.fresh.name(f"{name}_rows", "rows")
+        constant = constant_row(loop, name)
         before += [
-            f"{row} = {name}[{add(space.first, _sign(space) * -back + buffer.offset)}]"
+            f"{row} = "
+            + (constant or f"{name}[{add(space.first, _sign(space) * -back + buffer.offset)}]")
             for back, row in enumerate(rows, 1)
         ]
         before.append(f"{items} = []")

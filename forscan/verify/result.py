@@ -30,11 +30,14 @@ class Verification:
 
     Attributes:
       status: `equal`, `different` or `unknown`.
-      evidence: `proved` (both compile to one program), `measured`, or None where nothing
-        was compared.
+      evidence: `proved` (the traces, or the compiled programs, are the same for every input
+        of these types), `measured` (on the call's own and on perturbed inputs), or None
+        where nothing was compared.
+      types: of the call's data, such as `float32[3]`, for which the verdict was found.
       reason: the first difference, or why nothing could be said; notes when equal.
       max_ulp: the largest difference in units in the last place of the output's scale.
       gradient: `equal`, `different`, `none` (nothing to differentiate) or `unknown`.
+      gradient_evidence: `proved` (up to the order in which terms are added) or `measured`.
       break_even_calls: after how many calls the version that is dearer to compile has
         paid back; None where it never does, or is not dearer.
     """
@@ -47,6 +50,8 @@ class Verification:
     reason: str = ""
     max_ulp: float | None = None
     gradient: str = "unknown"
+    gradient_evidence: str | None = None
+    types: tuple[str, ...] = ()
     before: Cost | None = None
     after: Cost | None = None
     break_even_calls: float | None = None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from forscan.verify.result import Cost, Verification, preparation
 
 
@@ -19,15 +21,26 @@ def _verdict(found: Verification) -> str:
         return f"{found.status}: {found.call}: {found.reason}"
     parts = [f"equal ({found.evidence}): {found.call}"]
     if found.evidence == "proved":
-        parts.append("both compile to the same program")
-    elif found.max_ulp is not None:
+        parts.append(f"for every input of {_types(found.types)}")
+    if found.max_ulp is not None:
         parts.append(f"outputs within {found.max_ulp:.3g} ULP")
-    parts.append(
-        {"none": "no gradient to compare"}.get(found.gradient, f"gradient {found.gradient}")
-    )
+    parts.append(_gradient(found))
     if found.reason:
         parts.append(found.reason)
     return ", ".join(parts)
+
+
+def _types(types: tuple[str, ...]) -> str:
+    """Types such as `float32[3], 2 x float32[4,3]`."""
+    counts = Counter(types)
+    return ", ".join(t if n == 1 else f"{n} x {t}" for t, n in counts.items()) or "no type at all"
+
+
+def _gradient(found: Verification) -> str:
+    if found.gradient == "none":
+        return "no gradient to compare"
+    how = " (proved)" if found.gradient_evidence == "proved" else ""
+    return f"gradient {found.gradient}{how}"
 
 
 def _table(before: Cost, after: Cost) -> list[str]:

@@ -31,6 +31,7 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=20)
     parser.add_argument("--json", type=Path)
     parser.add_argument("--shrink", type=int, default=2, help="examples to shrink for each kind")
+    parser.add_argument("--prove", action="store_true", help="compute only what is not proved")
     options = parser.parse_args()
     ran, loops = 0, 0
     kinds: Counter[str] = Counter()
@@ -42,7 +43,7 @@ def main() -> None:
     refusals: list[dict[str, object]] = []
     for start in range(options.start, options.start + options.count, options.batch):
         found = [e for e in map(examine, programs(start, options.batch)) if e.old is not None]
-        compare_all(found)
+        compare_all(found, options.prove)
         for e in found:
             ran += 1
             loops += len(e.outcomes.get("scan", ()))
@@ -100,13 +101,13 @@ def main() -> None:
     print("faults:", dict(kinds))
 
 
-def compare_all(found: list[Examined]) -> None:
+def compare_all(found: list[Examined], prove: bool) -> None:
     try:
-        compare(found)
+        compare(found, prove=prove)
     except Exception:
         for e in found:
             try:
-                compare([e])
+                compare([e], prove=prove)
             except Exception as error:
                 print(f"seed {e.program.seed} does not compile: {error}")
 

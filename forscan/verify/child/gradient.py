@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -24,6 +25,40 @@ def pullback(program: Program, data: list[Any], *, eager: bool = False) -> Resul
       data: where to take the gradient.
       eager: operation by operation, where compiling would take too long.
     """
+    floats, outputs = _of_floats(program, data)
+    rng = np.random.default_rng(1)
+
+    def pulled(floats: list[Any]) -> list[Any]:
+        values, back = jax.vjp(outputs, floats)
+        if not values:
+            raise NoGradient
+        seeds = [jnp.asarray(rng.standard_normal(v.shape), v.dtype) for v in values]
+        found: list[Any] = back(seeds)[0]
+        return found
+
+    if eager:
+        with jax.disable_jit():
+            return Result.of(pulled(floats))
+    return Result.of(jax.block_until_ready(jax.jit(pulled)(floats)))
+
+
+def traced_pullback(program: Program, data: list[Any]) -> Any:
+    """The program of the gradient, a closed jaxpr: floats and any cotangents in."""
+    floats, outputs = _of_floats(program, data)
+    shapes = jax.eval_shape(outputs, floats)
+    if not shapes:
+        raise NoGradient
+
+    def pulled(floats: list[Any], seeds: list[Any]) -> Any:
+        return jax.vjp(outputs, floats)[1](seeds)[0]
+
+    return jax.make_jaxpr(pulled)(floats, [jnp.zeros(s.shape, s.dtype) for s in shapes])
+
+
+def _of_floats(
+    program: Program, data: list[Any]
+) -> tuple[list[Any], Callable[[list[Any]], list[Any]]]:
+    """The floats among the data, and the floating outputs as a function of them alone."""
     places = [i for i, leaf in enumerate(data) if is_float(leaf)]
     if not places:
         raise NoGradient
@@ -34,20 +69,7 @@ def pullback(program: Program, data: list[Any], *, eager: bool = False) -> Resul
             full[place] = value
         return [leaf for leaf in program.outputs(*full) if is_float(leaf)]
 
-    def pulled(floats: list[Any]) -> list[Any]:
-        values, back = jax.vjp(outputs, floats)
-        if not values:
-            raise NoGradient
-        rng = np.random.default_rng(1)
-        seeds = [jnp.asarray(rng.standard_normal(v.shape), v.dtype) for v in values]
-        found: list[Any] = back(seeds)[0]
-        return found
-
-    floats = [jnp.asarray(data[p]) for p in places]
-    if eager:
-        with jax.disable_jit():
-            return Result.of(pulled(floats))
-    return Result.of(jax.block_until_ready(jax.jit(pulled)(floats)))
+    return [jnp.asarray(data[p]) for p in places], outputs
 
 
 def wide_pullback(program: Program, data: list[Any], *, eager: bool) -> list[Any] | None:

@@ -62,9 +62,13 @@ def _judge_all(job: dict[str, Any], say: Say) -> None:
         def stage(what: str) -> None:
             say({"stage": what})
 
+        def early(answer: dict[str, Any], index: int = index) -> None:
+            say({**answer, "index": index, "early": True})
+
         try:
             share = (deadline - time.monotonic()) / (len(calls) - index)
-            verdict = Judge(before, after, call, time.monotonic() + share, stage).verdict()
+            until = time.monotonic() + share
+            verdict = Judge(before, after, call, until, stage, early).verdict()
         except BaseException as e:
             verdict = _unknown(index, f"the call cannot be run: {line(e)}")
         say({**verdict, "index": index})

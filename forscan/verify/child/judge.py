@@ -1,4 +1,4 @@
-"""Judges one call: types, outputs, perturbed inputs, gradients; then what each costs."""
+"""Judges one call: by proof, else types, outputs, perturbed inputs, gradients; then costs."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from typing import Any
 from .call import Call, is_float, perturbed
 from .compare import Difference, compare
 from .errors import line, needs_values
-from .gradient import NoGradient, pullback, wide_pullback
+from .gradient import NoGradient, pullback, traced_pullback, wide_pullback
 from .program import Program, same_program
+from .prove import Proof, same_outputs, same_shell
 from .timing import costs
 
 _PERTURBATIONS = ((0, 0.1), (1, 0.5))
@@ -30,6 +31,7 @@ class Judge:
       text: the call.
       deadline: when there should be a verdict, by `time.monotonic`.
       stage: is told what goes on, so that a time limit can say what took so long.
+      early: is given an answer that holds already and may get better.
     """
 
     def __init__(
@@ -39,12 +41,14 @@ class Judge:
         text: str,
         deadline: float,
         stage: Callable[[str], None],
+        early: Callable[[dict[str, Any]], None],
     ) -> None:
         stage("evaluating the arguments")
         self.old = Program(Call.parse(text, before))
         self.new = Program(Call.parse(text, after))
         self.deadline = deadline
         self.stage = stage
+        self.early = early
 
     @property
     def slow(self) -> bool:
@@ -52,19 +56,42 @@ class Judge:
         return self.old.stages.first > _SLOW
 
     def verdict(self) -> dict[str, Any]:
-        failure = self.build()
+        failure = self.trace()
         if failure is not None:
             return failure
-        found = self.outputs()
-        answer: dict[str, Any] = {
-            "status": "different" if found.reason else "equal",
-            "evidence": "proved" if same_program(self.old, self.new) else "measured",
-            "reason": found.reason,
-            "max_ulp": found.max_ulp,
-        }
-        if found.reason:
+        proof = self.prove()
+        answer: dict[str, Any] = {"types": self.old.types}
+        if proof:
+            answer |= {"status": "equal", "evidence": "proved"}
+            answer |= self.proved_gradient()
+            # An answer already, should compiling take longer than there is time.
+            self.early(answer)
+        self.compile()
+        return self.measure(answer, proof)
+
+    def measure(self, answer: dict[str, Any], proof: Proof) -> dict[str, Any]:
+        """Completes the answer with what compiling and running shows."""
+        if proof:
+            self.stage("running both versions")
+            found = compare(self.old.run(self.old.data), self.new.run(self.new.data), lambda: None)
+            notes = [f"compiled they round differently: {found.reason}" if found.reason else ""]
+        else:
+            found = self.outputs()
+            same = same_program(self.old, self.new)
+            answer |= {
+                "status": "different" if found.reason else "equal",
+                "evidence": "proved" if same else "measured",
+            }
+            notes = [found.reason]
+        answer |= {"max_ulp": found.max_ulp, "reason": found.reason}
+        if answer["status"] == "different":
             return answer
-        answer["gradient"], answer["reason"] = self.gradient()
+        if "gradient" not in answer:
+            answer["gradient"], reason = self.gradient()
+            if answer["gradient"] in ("equal", "different"):
+                answer["gradient_evidence"] = "measured"
+            notes.append(reason)
+        answer["reason"] = "; ".join(filter(None, notes))
         if answer["gradient"] == "different":
             answer["status"] = "different"
             return answer
@@ -72,8 +99,29 @@ class Judge:
         answer["before"], answer["after"] = costs(self.old, self.new)
         return answer
 
-    def build(self) -> dict[str, Any] | None:
-        """Builds both programs; what an exception means, if one of them raises."""
+    def prove(self) -> Proof:
+        """Whether the traces alone show that both versions are the same."""
+        self.stage("comparing the traces")
+        try:
+            reason = same_shell(self.old.shell, self.new.shell)
+            return Proof(reason) if reason else same_outputs(self.old.jaxpr, self.new.jaxpr)
+        except Exception as e:  # of what is not known there: measuring will tell
+            return Proof(f"the traces cannot be compared: {line(e)}")
+
+    def proved_gradient(self) -> dict[str, str]:
+        """The verdict on gradients where the traces show it, nothing where they do not."""
+        self.stage("comparing the gradients' traces")
+        try:
+            traced = [traced_pullback(p, p.data) for p in (self.old, self.new)]
+            proof = same_outputs(*traced, any_order=True)
+        except NoGradient:
+            return {"gradient": "none"}
+        except Exception:  # measuring will tell whose fault it is
+            return {}
+        return {"gradient": "equal", "gradient_evidence": "proved"} if proof else {}
+
+    def trace(self) -> dict[str, Any] | None:
+        """Traces both programs; what an exception means, if one of them raises."""
         errors: list[Exception | None] = []
         for name, program in (("original", self.old), ("new version", self.new)):
             self.stage(f"tracing the {name}")
@@ -82,13 +130,13 @@ class Judge:
                 errors.append(None)
             except Exception as e:
                 errors.append(e)
-        if errors != [None, None]:
-            return self.failure(*errors)
+        return None if errors == [None, None] else self.failure(*errors)
+
+    def compile(self) -> None:
         # The cheaper one first: it pays for the start of the compiler.
         for name, program in (("new version", self.new), ("original", self.old)):
             self.stage(f"compiling the {name} ({program.equations:,} equations)")
             program.compile()
-        return None
 
     def failure(self, old: Exception | None, new: Exception | None) -> dict[str, Any]:
         if old is not None and new is not None:

@@ -84,6 +84,21 @@ class Program:
         self.stages.trace_s.append(seconds)
         self.equations = count_equations(self._traced.jaxpr.jaxpr)
 
+    @property
+    def jaxpr(self) -> Any:
+        """The traced program, a closed jaxpr."""
+        return self._traced.jaxpr
+
+    @property
+    def shell(self) -> Result:
+        """What was traced: structure and all that is no array."""
+        return self._shell
+
+    @property
+    def types(self) -> list[str]:
+        """Of the data, such as `float32[3]`."""
+        return [aval.str_short() for aval in self.jaxpr.in_avals]
+
     def compile(self) -> None:
         seconds, lowered = timed(self._traced.lower)
         self.stages.lower_s.append(seconds)
