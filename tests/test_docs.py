@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import re
 import subprocess
 import sys
@@ -104,3 +105,15 @@ def test_hooks_of_the_readme_exist() -> None:
     assert all(f"`{hook}`" in README for hook in there)
     entry = re.search(r"entry: (forscan convert --verify.*)", README)
     assert entry is not None and f"  entry: {entry[1]}\n" in hooks
+
+
+def test_how_it_works_as_the_page_says() -> None:
+    """The shell sessions of the page, one behind the other."""
+    page = (ROOT / "docs" / "how-it-works.md").read_text()
+    blocks = re.findall(r"```pycon\n(.*?)```", page, re.S)
+    assert len(blocks) > 8
+    test = doctest.DocTestParser().get_doctest("".join(blocks), {}, "how-it-works", None, 0)
+    said: list[str] = []
+    done = doctest.DocTestRunner(verbose=False).run(test, out=said.append)
+    assert said == []
+    assert (done.failed, done.attempted > 20) == (0, True)
