@@ -16,6 +16,9 @@ from forscan.types import Selection
 _HUNK = re.compile(rb"^@@ -\S+ \+(\d+)(?:,(\d+))? @@", re.M)
 
 
+_NO_ANSWER = "nothing in common with that revision; was the history cut off?"  # a merge base
+
+
 class SinceError(Exception):
     """git has no answer; the message is its own."""
 
@@ -92,10 +95,11 @@ def _lines(hunk: re.Match[bytes]) -> range:
 
 def _git(folder: Path, *arguments: str) -> bytes:
     try:
-        done = subprocess.run(["git", *arguments], cwd=folder, capture_output=True, check=False)
+        command = ["git", "--literal-pathspecs", *arguments]
+        done = subprocess.run(command, cwd=folder, capture_output=True, check=False)
     except FileNotFoundError:
         raise SinceError("--since needs git") from None
     if done.returncode:
         said = done.stderr.decode(errors="replace").strip().splitlines()
-        raise SinceError(f"git {arguments[0]}: {said[0] if said else 'there is no answer'}")
+        raise SinceError(f"git {arguments[0]}: {said[0] if said else _NO_ANSWER}")
     return done.stdout

@@ -415,6 +415,11 @@ def test_since_converts_changed_loops_only(forscan: Run, repository: Path) -> No
 
 def test_since_takes_new_files_whole(forscan: Run, repository: Path) -> None:
     write(repository, {"neu é.py": DECAY, "a.py": f"\n{MIXED}"})
+    write(repository, {"x[1].py": DECAY})
+    git(repository, "add", "x[1].py")
+    git(repository, "commit", "-qm", "odd name")
+    write(repository, {"x[1].py": DECAY.replace("0.5", "0.6")})
+    assert codes(forscan, "--since", "HEAD", "x[1].py") == [(6, "convertible", "FSC101")]
     git(repository, "mv", "sub/b.py", "sub/c.py")
     assert lines_since(forscan, "neu é.py") == [6]
     assert lines_since(forscan, "sub/c.py") == [6]
@@ -439,6 +444,14 @@ def test_since_needs_a_revision_and_a_repository(forscan: Run, repository: Path)
         assert done.returncode == 2
         assert done.stderr.startswith("forscan: git rev-parse:")
     assert not (repository / "x").exists()
+
+
+def test_since_a_revision_that_has_nothing_in_common(forscan: Run, repository: Path) -> None:
+    git(repository, "checkout", "-q", "--orphan", "other")
+    git(repository, "commit", "-qm", "other")
+    done = forscan("check", "--since", "main", ".")
+    assert done.returncode == 2
+    assert "nothing in common" in done.stderr
 
 
 def test_since_outside_of_a_repository(forscan: Run, tmp_path: Path) -> None:
