@@ -7,7 +7,7 @@ import os
 import statistics
 import sys
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Union
@@ -16,8 +16,9 @@ import pytest
 
 from forscan.api import convert_bytes
 from forscan.config import Config
+from forscan.syntax.source import Text
 from forscan.types import Selection
-from tests.conftest import ROOT, Run
+from tests.conftest import FIXTURES, ROOT, Run
 from tests.samples import DECAY, DECAY_SCAN
 
 pytest.importorskip("pygls", reason="pygls is not installed: the extra `lsp`")
@@ -27,6 +28,10 @@ from lsprotocol import types as lsp
 from pygls.lsp.client import LanguageClient
 from pygls.protocol import default_converter
 from pytest_lsp import client_capabilities
+
+from forscan.lsp.actions import Client, Request, actions
+from forscan.lsp.document import Document
+from forscan.lsp.edits import Positions, text_edits
 
 EDITORS = ["neovim@0.7.0", "neovim@0.11.0", "emacs@29.1", "visual_studio_code@1.65.2"]
 
@@ -120,19 +125,29 @@ class Editor:
             uri = change.text_document.uri
             edits = [e for e in change.edits if isinstance(e, lsp.TextEdit)]
         assert uri == self.uri
-        for text_edit in sorted(edits, key=lambda e: -e.range.start.line):
-            start, end = self.offset(text_edit.range.start), self.offset(text_edit.range.end)
-            self.text = self.text[:start] + text_edit.new_text + self.text[end:]
+        self.text = edited(self.text, edits, self.encoding)
 
     def offset(self, place: lsp.Position) -> int:
-        """Written anew, so that the server is not believed about lines and columns."""
-        lines = self.text.replace("\r\n", "\n\0").split("\n")  # \0 keeps the length
-        start = sum(len(line) + 1 for line in lines[: place.line])
-        width = {"utf-8": 1, "utf-16": 2, "utf-32": 4}[self.encoding]
-        codec = "utf-8" if width == 1 else f"{self.encoding}-le"
-        start += lines[place.line].startswith("\0")
-        units = self.text[start:].encode(codec)[: place.character * width]
-        return start + len(units.decode(codec))
+        return offset(self.text, place, self.encoding)
+
+
+def edited(text: str, edits: Iterable[lsp.TextEdit], encoding: str) -> str:
+    """A text after edits, of which the last is made first."""
+    for edit in sorted(edits, key=lambda e: (-e.range.start.line, -e.range.start.character)):
+        start, end = (offset(text, p, encoding) for p in (edit.range.start, edit.range.end))
+        text = text[:start] + edit.new_text + text[end:]
+    return text
+
+
+def offset(text: str, place: lsp.Position, encoding: str) -> int:
+    """Written anew, so that the server is not believed about lines and columns."""
+    lines = text.replace("\r\n", "\n\0").split("\n")  # \0 keeps the length
+    start = sum(len(line) + 1 for line in lines[: place.line])
+    start += lines[place.line].startswith("\0")
+    width = {"utf-8": 1, "utf-16": 2, "utf-32": 4}[encoding]
+    codec = "utf-8" if width == 1 else f"{encoding}-le"
+    units = text[start:].encode(codec)[: place.character * width]
+    return start + len(units.decode(codec))
 
 
 Scenario = Callable[[Editor], Coroutine[Any, Any, None]]
@@ -410,6 +425,48 @@ def test_text_without_a_file(tmp_path: Path) -> None:
         assert [d.code for d in await editor.diagnostics()] == ["FSC101"]
 
     play(tmp_path / "a.py", scenario)
+
+
+# All examples, without the protocol.
+
+
+@pytest.mark.parametrize("path", sorted(FIXTURES.glob("*/*/*.py")), ids=lambda p: p.stem)
+def test_actions_at_every_line_of_the_examples(path: Path) -> None:
+    """Each edit gives what the command gives, and the line of a loop has an action or a reason."""
+    text = path.read_text()
+    document = Document(text, path, Config())
+    client = Client("utf-16", resolves=False, disabled=True, versioned=False)
+    for line in range(1, text.count("\n") + 2):
+        request = Request(document, "file:///a.py", 1, line, client)
+        for action in actions(request, ["refactor.rewrite"]):
+            assert (action.edit is None) is (action.disabled is not None)
+            if action.edit is not None and action.title.startswith("Convert"):
+                ((_, edits),) = (action.edit.changes or {}).items()
+                to = next(t for t in ("scan", "fori", "for") if t in action.title)
+                place = document.at(line)
+                assert place is not None
+                assert edited(text, edits, "utf-16") == by_command(text, place.line, to)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-32"])
+@pytest.mark.parametrize(
+    "before, after",
+    [
+        ("", "a\n"),
+        ("a\n", ""),
+        ("a", "a\n"),
+        ("a\n", "a"),
+        ("a\nb\nc\n", "a\nc\n"),
+        ("a\nb", "a\nx\nb"),
+        ("🙂\r\nb\r\n", "🙂\r\nc\r\nb\r\n"),
+        ("x\x0cy\nb\n", "x\x0cy\nc\n"),
+        ("a\n", "a\n"),
+    ],
+)
+def test_edits(before: str, after: str, encoding: str) -> None:
+    edits = text_edits(Positions(Text(before), encoding), after)
+    assert edited(before, edits, encoding) == after
+    assert bool(edits) is (before != after)
 
 
 # Commands.

@@ -42,7 +42,7 @@ class Positions:
 def text_edits(positions: Positions, after: str) -> list[lsp.TextEdit]:
     """The edits that turn the text into another one; lines that stay are left alone."""
     old, new = _lines(positions.text), _lines(Text(after))
-    starts = positions.text.line_starts
+    starts = [*positions.text.line_starts, len(positions.text.text)]
     return [
         lsp.TextEdit(positions.range(starts[a], starts[b]), "".join(new[c:d]))
         for a, b, c, d in _hunks(old, new)
@@ -50,9 +50,7 @@ def text_edits(positions: Positions, after: str) -> list[lsp.TextEdit]:
 
 
 def _lines(text: Text) -> list[str]:
-    return [text.line(number + 1) for number in range(len(text.line_starts) - 1)] + [
-        text.text[text.line_starts[-1] :]
-    ]
+    return [text.line(number) for number in range(1, len(text.line_starts) + 1)]
 
 
 def _hunks(old: list[str], new: list[str]) -> Iterator[tuple[int, int, int, int]]:
