@@ -190,6 +190,8 @@ def _definition(name: str, loop: ast.For, context: FunctionContext) -> ast.Assig
     """The last assignment of a list display to the name in the loop's own suite."""
     block = block_of(loop, context)
     for statement in reversed(block[: block.index(loop)]):
+        if _grows(statement, name):
+            continue
         if isinstance(statement, ast.Assign):
             value = given_value(statement, name)
             if value is not None:
@@ -198,7 +200,7 @@ def _definition(name: str, loop: ast.For, context: FunctionContext) -> ast.Assig
             isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store)
             for n in ast.walk(statement)
         )
-        if rebound and appended(statement) is None:
+        if rebound:
             return None
     return None
 
