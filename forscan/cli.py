@@ -241,7 +241,7 @@ def lsp(ctx: click.Context) -> None:
     from forscan.lsp import INSTALL
 
     try:
-        from forscan.lsp.server import serve
+        from forscan.lsp.serve import serve
     except ModuleNotFoundError as e:
         _complain(f"the language server needs {e.name}: {INSTALL}")
         ctx.exit(2)

@@ -15,33 +15,10 @@ import pytest
 from forscan import __version__
 from tests.conftest import Run
 from tests.samples import DECAY
+from tests.samples import MIXED as ORDINARY
 
-# Convertible at 7, refused at 14, not traced at 20.
-MIXED = """\
-import jax
-import jax.numpy as jnp
-
-
-@jax.jit
-def decay(x, ws):
-    for i in range(4):
-        x = 0.5 * x + ws[i]
-    return x
-
-
-@jax.jit
-def noisy(x):
-    for i in range(4):
-        print(i, "50%")
-        x = jnp.sin(x)
-    return x
-
-
-def plain(x, ws):
-    for i in range(4):
-        x = 0.5 * x + ws[i]
-    return x
-"""
+# A message with a sign that workflow commands write in another way.
+MIXED = ORDINARY.replace("print(i)", 'print(i, "50%")')
 
 
 def write(folder: Path, files: dict[str, str]) -> None:

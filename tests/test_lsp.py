@@ -20,6 +20,7 @@ from forscan.syntax.source import Text
 from forscan.types import Selection
 from tests.conftest import FIXTURES, ROOT, Run
 from tests.samples import DECAY, DECAY_SCAN
+from tests.samples import MIXED as ORDINARY
 
 pytest.importorskip("pygls", reason="pygls is not installed: the extra `lsp`")
 pytest.importorskip("pytest_lsp", reason="pytest-lsp, which knows the editors, is not installed")
@@ -35,27 +36,8 @@ from forscan.lsp.edits import Positions, text_edits
 
 EDITORS = ["neovim@0.7.0", "neovim@0.11.0", "emacs@29.1", "visual_studio_code@1.65.2"]
 
-# Convertible at 7 (1-based), refused at 14, a scan at 22.
-MIXED = """\
-import jax
-import jax.numpy as jnp
-
-
-@jax.jit
-def decay(x, ws):
-    for i in range(4):
-        x = 0.5 * x + ws[i]
-    return x
-
-
-@jax.jit
-def noisy(x):
-    for i in range(4):
-        print(i)
-        x = jnp.sin(x)
-    return x
-
-
+# Convertible at 7, refused at 14, a scan at 22.
+MIXED = ORDINARY.partition("def plain")[0] + """\
 @jax.jit
 def total(xs):
     s, _ = jax.lax.scan(lambda s, x: (s + x, None), 0.0, xs)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +17,10 @@ from pygls.uris import to_fs_path
 
 from forscan import __version__
 from forscan.config import Config, ConfigError, load
-from forscan.diagnostics.explain import explain as explanation
 from forscan.lsp import actions as offered
 from forscan.lsp.actions import Client, Request, Wanted
 from forscan.lsp.diagnostics import diagnostics
-from forscan.lsp.document import Change, Document
-from forscan.plan import FORMS
-from forscan.types import Status
-from forscan.verify import VerifyUnavailable, verify_sources
-from forscan.verify.text import format_verification
+from forscan.lsp.document import Document
 
 _PAUSE = 0.3  # seconds without a change before a text is looked at
 
@@ -62,9 +58,7 @@ class Server(LanguageServer):
         except ConfigError as e:
             if str(e) not in self.troubles:  # said once, not at each key
                 self.troubles.add(str(e))
-                self.window_show_message(
-                    lsp.ShowMessageParams(lsp.MessageType.Error, f"forscan: {e}")
-                )
+                self.say(f"forscan: {e}", lsp.MessageType.Error)
             return Config()
 
     @property
@@ -85,6 +79,10 @@ class Server(LanguageServer):
     def request(self, uri: str, line: int) -> Request:
         version = self.workspace.get_text_document(uri).version
         return Request(self.document(uri), uri, version, line, self.client)
+
+    def say(self, text: str, kind: lsp.MessageType = lsp.MessageType.Info) -> None:
+        """Shows a message to the person."""
+        self.window_show_message(lsp.ShowMessageParams(kind, text))
 
     def look(self, uri: str, pause: float = 0.0) -> None:
         """Publishes diagnostics, unless the text changes again before that."""
@@ -115,16 +113,7 @@ class Server(LanguageServer):
         )
 
 
-def make_server() -> Server:
-    """The server with all that it answers."""
-    server = Server()
-    _follow_texts(server)
-    _offer_actions(server)
-    _take_commands(server)
-    return server
-
-
-def _follow_texts(server: Server) -> None:
+def follow_texts(server: Server) -> None:
     @server.feature(lsp.INITIALIZE)
     def initialize(params: lsp.InitializeParams) -> None:
         given = params.initialization_options
@@ -151,17 +140,15 @@ def _follow_texts(server: Server) -> None:
         server.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, []))
 
 
-def _offer_actions(server: Server) -> None:
+def offer_actions(server: Server) -> None:
     options = lsp.CodeActionOptions(code_action_kinds=list(offered.KINDS), resolve_provider=True)
 
     @server.feature(lsp.TEXT_DOCUMENT_CODE_ACTION, options)
     def actions(params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
         uri, line = params.text_document.uri, params.range.start.line + 1
-        asked = server.request(uri, line)
-        about = tuple(params.context.diagnostics)
-        asked = Request(asked.document, uri, asked.version, line, asked.client, about)
+        request = replace(server.request(uri, line), diagnostics=tuple(params.context.diagnostics))
         only = [str(getattr(k, "value", k)) for k in params.context.only or ()]
-        return offered.actions(asked, only)
+        return offered.actions(request, only)
 
     @server.feature(lsp.CODE_ACTION_RESOLVE)
     def resolve(action: lsp.CodeAction) -> lsp.CodeAction:
@@ -175,66 +162,3 @@ def _offer_actions(server: Server) -> None:
         if change is not None:
             action.edit = offered.edit(request, change)
         return action
-
-
-def _take_commands(server: Server) -> None:
-    def say(text: str, kind: lsp.MessageType = lsp.MessageType.Info) -> None:
-        server.window_show_message(lsp.ShowMessageParams(kind, text))
-
-    def change(uri: str, line: int, to: str) -> tuple[Request, Change] | None:
-        """The conversion of the loop at a line, from 0; None where there is none, which is said."""
-        request = server.request(uri, line + 1)
-        place = request.document.at(line + 1)
-        found = request.document.change(place, to) if place and to in FORMS else None
-        if found is None or found.outcome is None:
-            say(f"forscan: there is no loop here to convert to {to}", lsp.MessageType.Warning)
-            return None
-        if found.outcome.status is not Status.CONVERTED:
-            code, message = found.outcome.code, found.outcome.message
-            say(f"forscan: {code} {message}", lsp.MessageType.Warning)
-            return None
-        return request, found
-
-    @server.command(offered.EXPLAIN)
-    def explain(code: str) -> str | None:
-        text = explanation(code)
-        if text is not None:
-            say(text)
-        return text
-
-    @server.command(offered.CONVERT)
-    async def convert(uri: str, line: int, to: str) -> bool:
-        found = change(uri, line, to)
-        if found is None:
-            return False
-        edit = lsp.ApplyWorkspaceEditParams(offered.edit(*found), label="forscan")
-        return (await server.workspace_apply_edit_async(edit)).applied
-
-    @server.command(offered.VERIFY)
-    async def verify(uri: str, line: int, to: str, call: str) -> list[dict[str, Any]]:
-        """Runs the user's code, which nothing else does."""
-        found = change(uri, line, to)
-        if found is None:
-            return []
-        request, converted = found
-        document, encoding = request.document, request.document.source.encoding
-        try:
-            verdicts = await asyncio.to_thread(
-                verify_sources,
-                document.text.encode(encoding),
-                converted.text.encode(encoding),
-                document.path,
-                [call],
-                python=server.python,
-            )
-        except VerifyUnavailable as e:
-            say(f"forscan: {e}", lsp.MessageType.Error)
-            return []
-        for verdict in verdicts:
-            say(format_verification(verdict))
-        return [verdict.as_json() for verdict in verdicts]
-
-
-def serve() -> None:
-    """Speaks over stdin and stdout until the editor ends it."""
-    make_server().start_io()
