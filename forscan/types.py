@@ -41,22 +41,28 @@ class Size:
     Attributes:
       trips: the trip count, where it is a number.
       operations: calls, operators and reads by index in one iteration, those of inner
-        loops as often as they run.
+        loops as often as they run, and those of functions that the module defines; None
+        where it calls others.
     """
 
     trips: int | None
-    operations: int
+    operations: int | None
 
     def is_below(self, trips: int, operations: int) -> bool:
         """Whether it surely has fewer iterations, or fewer operations in all."""
-        return self.trips is not None and (
-            self.trips < trips or self.trips * self.operations < operations
-        )
+        if self.trips is None:
+            return False
+        known = self.operations is not None
+        return self.trips < trips or (known and self.trips * (self.operations or 0) < operations)
 
     def __str__(self) -> str:
-        body = f"{self.operations} operation{'s' if self.operations != 1 else ''}"
+        if self.trips is None and self.operations is None:
+            return "unrolled it is as long as its input"
+        if self.operations is None:
+            return f"unrolled it is {self.trips} iterations"
         if self.trips is None:
-            return f"unrolled it is {body} in each iteration"
+            plural = "s" if self.operations != 1 else ""
+            return f"unrolled it is {self.operations} operation{plural} in each iteration"
         whole = self.trips * self.operations
         return f"unrolled it is {whole} operations ({self.trips} x {self.operations})"
 

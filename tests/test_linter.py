@@ -165,6 +165,50 @@ def test_inner_loops_count_as_often_as_they_run(forscan: Run, tmp_path: Path) ->
         assert codes(forscan, "a.py")[0][2] == wanted
 
 
+@pytest.mark.parametrize(
+    "body, operations",
+    [
+        ("x = helper(x) + 1", 3),
+        ("x = outer(x)", 4),
+        ("x = x.at[0].set(jnp.sin(x[0]))", 4),
+        ("x = float(3) * x.sum()", 3),
+        ("x = elsewhere(x)", None),
+        ("x = step(x)", None),
+        ("x = again(x)", None),
+    ],
+)
+def test_called_functions_count(
+    forscan: Run, tmp_path: Path, body: str, operations: int | None
+) -> None:
+    """Those of the module; what it does not show is never too small."""
+    text = DECAY.replace("x = 0.5 * x + ws[i]", body).replace("(x, ws)", "(x, ws, step)")
+    head = """\
+import jax
+import jax.numpy as jnp
+from other import elsewhere
+
+
+def helper(x):
+    return jnp.sin(x) * 2
+
+
+def outer(x):
+    return helper(helper(x))
+
+
+def again(x):
+    return again(x)
+"""
+    text = text.replace("import jax\n", head, 1)
+    write(tmp_path, {"a.py": text, "pyproject.toml": table("min-ops = 1000")})
+    found = codes(forscan, "--all", "a.py")
+    assert found[0][2] == ("FSC101" if operations is None else "FSC106")
+    if operations is not None:
+        for least, code in ((4 * operations, "FSC101"), (4 * operations + 1, "FSC106")):
+            write(tmp_path, {"pyproject.toml": table(f"min-ops = {least}")})
+            assert codes(forscan, "--all", "a.py")[0][2] == code
+
+
 def test_size_is_told(forscan: Run, tmp_path: Path) -> None:
     write(tmp_path, {"a.py": DECAY})
     assert "note: unrolled it is 12 operations (4 x 3)" in forscan("check", "a.py").stdout

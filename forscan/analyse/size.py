@@ -3,32 +3,85 @@
 from __future__ import annotations
 
 import ast
+import builtins
 
+from forscan.analyse.arrays import ARRAY_METHODS
 from forscan.analyse.lists import appended
 from forscan.analyse.trip_count import Extent, extent, leading
 from forscan.find.context import FunctionContext
+from forscan.find.traced import Function
 from forscan.types import Size
 
-_OPERATIONS = ast.Call | ast.BinOp | ast.UnaryOp | ast.Compare | ast.AugAssign
+_OPERATIONS = ast.BinOp | ast.UnaryOp | ast.Compare | ast.AugAssign
+_ARRAYS = ("jax.", "numpy.", "math.")
+_UPDATES = {"set", "add", "multiply", "divide", "power", "min", "max", "get", "apply"}
+Known = dict[ast.AST, int | None]  # functions that were looked into; None while that goes on
+
+
+class _Unknown(Exception):
+    """Something is called whose size the module does not show."""
 
 
 def size_of(loop: ast.For, context: FunctionContext) -> Size:
     """The size of a loop, as far as the source shows it."""
-    return Size(_trips(loop.iter, context), sum(_operations(s, context) for s in loop.body))
+    try:
+        known: Known = {}
+        operations = sum(_operations(s, context, known) for s in loop.body)
+    except _Unknown:
+        return Size(_trips(loop.iter, context), None)
+    return Size(_trips(loop.iter, context), operations)
 
 
-def _operations(node: ast.AST, context: FunctionContext) -> int:
-    """Operations in a piece of code; an inner loop of unknown length counts once."""
+def _operations(node: ast.AST, context: FunctionContext, known: Known) -> int:
+    """Operations in a piece of code.
+
+    Raises:
+      _Unknown: it calls something that is not in the module, or has a loop without a number.
+    """
     if isinstance(node, ast.For):
-        inner = size_of(node, context)
-        return inner.operations * (1 if inner.trips is None else inner.trips)
+        trips = _trips(node.iter, context)
+        if trips is None:
+            raise _Unknown
+        return trips * sum(_operations(s, context, known) for s in node.body)
     if isinstance(node, ast.stmt):
         grown = appended(node)
         if grown is not None:  # growing a list costs nothing, what goes into it does
-            return _operations(grown[1], context)
+            return _operations(grown[1], context, known)
+    own = _called(node, context, known) if isinstance(node, ast.Call) else _is_operation(node)
+    return own + sum(_operations(child, context, known) for child in ast.iter_child_nodes(node))
+
+
+def _is_operation(node: ast.AST) -> bool:
     is_read = isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load)
-    own = is_read or (isinstance(node, _OPERATIONS) and not _is_constant(node))
-    return own + sum(_operations(child, context) for child in ast.iter_child_nodes(node))
+    return is_read or (isinstance(node, _OPERATIONS) and not _is_constant(node))
+
+
+def _called(node: ast.Call, context: FunctionContext, known: Known) -> int:
+    """What a call comes to besides its arguments."""
+    function = node.func
+    if isinstance(function, ast.Name):
+        found = context.module.functions.lookup(function.id, node)
+        if found is not None:
+            return _inside(found, context, known)
+        if function.id not in context.locals and hasattr(builtins, function.id):
+            return 1
+    elif isinstance(function, ast.Attribute) and function.attr in ARRAY_METHODS | _UPDATES:
+        return 1
+    if not (context.resolve(function) or "").startswith(_ARRAYS):
+        raise _Unknown
+    return 1
+
+
+def _inside(function: Function | ast.Lambda, context: FunctionContext, known: Known) -> int:
+    """Operations in the body of a function of the module."""
+    if function not in known:
+        known[function] = None
+        body = function.body if isinstance(function.body, list) else [function.body]
+        known[function] = sum(_operations(part, context, known) for part in body)
+    found = known[function]
+    if found is None:  # it calls itself
+        raise _Unknown
+    return found
 
 
 def _is_constant(node: ast.AST) -> bool:
