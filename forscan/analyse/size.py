@@ -76,6 +76,8 @@ def _inside(function: Function | ast.Lambda, context: FunctionContext, known: Kn
     """Operations in the body of a function of the module."""
     if function not in known:
         known[function] = None
+        if not isinstance(function, ast.Lambda):
+            context = FunctionContext(context.module, function)
         body = function.body if isinstance(function.body, list) else [function.body]
         known[function] = sum(_operations(part, context, known) for part in body)
     found = known[function]
