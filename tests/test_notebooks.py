@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 
 from forscan.api import convert_bytes
 from forscan.config import Config
+from forscan.notebook.cells import code_cells, written
 from forscan.types import FileResult, Status
 from tests.conftest import Run
 from tests.samples import DECAY, DECAY_SCAN
@@ -157,6 +159,22 @@ def test_import_goes_to_the_first_cell() -> None:
     first, second = sources(convert(before).after)
     assert first.startswith("from jax import jit\n") and "import" in first[20:]
     assert "lax.scan" in second
+
+
+@pytest.mark.parametrize("first", ["", "%%bash\nls", "def ("])
+def test_import_goes_to_a_cell_that_is_python(first: str) -> None:
+    text = "x = 1\nfrom jax import jit\n" + LOOP.replace("@jax.jit", "@jit")
+    result = convert(dumped(notebook(cell(first), cell(text))))
+    assert sources(result.after)[0] == first
+    assert "lax.scan" in sources(result.after)[1]
+    assert re.match(r"(from jax )?import .*\nx = 1", sources(result.after)[1])
+
+
+def test_empty_list_of_lines_is_written() -> None:
+    text = dumped(notebook(cell([])), indent=1).decode()
+    (found,) = code_cells(text)
+    assert written(text, found, "a\nb") == '["a\\n", "b"]'
+    assert written(text, found, "") == text[found.start : found.end] == "[]"
 
 
 def test_loops_of_one_cell_and_state_of_another() -> None:

@@ -113,9 +113,9 @@ def written(text: str, cell: Cell, source: str) -> str:
     """
     old = text[cell.start : cell.end]
     plain = text.isascii()
-    if not old.startswith("["):
-        return json.dumps(source, ensure_ascii=plain)
-    items = list(_items(text, cell.start))
+    items = list(_items(text, cell.start)) if old.startswith("[") else []
+    if not items:
+        return json.dumps(source if old.startswith('"') else _lines(source), ensure_ascii=plain)
     known = {json.loads(text[a:b]): text[a:b] for a, b in items}
     lines = [known.get(line) or json.dumps(line, ensure_ascii=plain) for line in _lines(source)]
     first, last = items[0][0] - cell.start, items[-1][1] - cell.start

@@ -80,10 +80,10 @@ class _Module:
         above, _, rest = rest.partition(_mark(0))
         for number, (cell, part) in enumerate(zip(self.cells, self.parts, strict=True)):
             new, _, rest = rest.partition(_mark(number + 1))
-            kept = cell.text if new == part else _restored(new, cell.text)
-            # What goes to the top of a module goes to the top of the first cell.
-            found.append(above + kept if number == 0 else kept)
-        return found
+            found.append(cell.text if new == part else _restored(new, cell.text))
+        first = next((i for i, part in enumerate(self.parts) if part), 0)
+        # What goes to the top of a module goes to the top of the first cell that is Python.
+        return [*found[:first], above + found[first], *found[first + 1 :]]
 
     def placed(self, result: FileResult) -> FileResult:
         """A result with the places of the notebook instead of those of the module."""
