@@ -60,28 +60,29 @@ class Facts:
 
         A scan gives a weakly typed scalar start the dtype that the body makes of it.
         """
-        start, rest = self._state(function, name)
+        place = (function, name)
+        start, rest = _only(self.first.get(place)), self.later.get(place)
         if start is None or rest is None:
             return False
-        return start == rest or (start.scalar and rest.scalar and start.weak)
+        promoted = {v for v in rest if not v.weak}
+        scalars = start.scalar and start.weak and all(v.scalar for v in rest)
+        return rest == {start} or (scalars and len(promoted) <= 1)
 
     def settles(self, function: str, name: str) -> bool:
         """Whether the first iteration gives state the one type that it has from then on."""
-        start, rest = self._state(function, name)
+        place = (function, name)
+        start, rest = _only(self.first.get(place)), _only(self.later.get(place))
         known = start is not None and rest is not None
         return known and not self.keeps_type(function, name)
 
     def changes(self, function: str, name: str) -> bool:
         """Whether the type of state changes in a later iteration."""
-        return len(self.later.get((function, name), ())) > 1
+        several = len(self.later.get((function, name), ())) > 1
+        return several and not self.keeps_type(function, name)
 
     def behind_first(self) -> Facts:
         """What holds for loops whose first iteration has been taken out."""
         return replace(self, first={**self.first, **self.later})
-
-    def _state(self, function: str, name: str) -> tuple[Value | None, Value | None]:
-        place = (function, name)
-        return _only(self.first.get(place)), _only(self.later.get(place))
 
 
 NO_FACTS = Facts()

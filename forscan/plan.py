@@ -60,7 +60,7 @@ class NoCandidate(Exception):
     """The loop is Python's own work, and nobody would want it converted."""
 
 
-def make_plan(site: Site, config: Config, depth: int = 2) -> Plan:
+def make_plan(site: Site, config: Config, depth: int = 4) -> Plan:
     """Decides on one loop.
 
     Args:

@@ -204,7 +204,11 @@ class Effects:
                 "Move it out of the loop.",
             )
         growth = appended(node)
-        if growth is not None and node not in self.body and growth[0] not in self.inside_lists:
+        if (
+            growth is not None
+            and node not in self.body
+            and growth[0] not in self.inside_lists | self.lists
+        ):
             yield refuse(
                 "FSC303",
                 node,

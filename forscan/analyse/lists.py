@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from forscan.find.context import FunctionContext
 from forscan.model import Refusal
-from forscan.syntax.names import names_in, walk_all
+from forscan.syntax.names import binds, names_in, target_names, walk_all
 
 
 @dataclass(frozen=True)
@@ -22,6 +22,8 @@ class FilledList:
       fresh: whether the list is empty when the loop begins.
       seeded: whether it surely has items by then, and nobody else has it.
       uses: reads of the list behind the loop.
+      branch: the statement of the body whose branches append, each at most once; its test
+        is decided before the loop.
     """
 
     name: str
@@ -31,6 +33,7 @@ class FilledList:
     fresh: bool
     seeded: bool
     uses: tuple[ast.Name, ...]
+    branch: ast.If | None = None
 
 
 def appended(statement: ast.stmt) -> tuple[str, ast.expr] | None:
@@ -59,10 +62,16 @@ def appended(statement: ast.stmt) -> tuple[str, ast.expr] | None:
 def find_lists(loop: ast.For, context: FunctionContext) -> tuple[list[FilledList], list[Refusal]]:
     """The lists that the loop fills, and what is wrong with the others."""
     growth: dict[str, list[tuple[ast.stmt, ast.expr]]] = {}
+    branches: dict[str, ast.If] = {}
+    bound = {*binds(loop.body), *target_names(loop.target)}
     for statement in loop.body:
         found = appended(statement)
         if found:
             growth.setdefault(found[0], []).append((statement, found[1]))
+        elif isinstance(statement, ast.If) and _is_decided(statement.test, bound):
+            for name, steps in _in_branches(statement).items():
+                if name not in growth:
+                    growth[name], branches[name] = steps, statement
     lists: list[FilledList] = []
     refusals: list[Refusal] = []
     for name, steps in growth.items():
@@ -82,8 +91,31 @@ def find_lists(loop: ast.For, context: FunctionContext) -> tuple[list[FilledList
                     node.col_offset + 1,
                 )
             )
-        lists.append(_filled(name, definition, steps, loop, context))
+        filled = _filled(name, definition, steps, loop, context)
+        lists.append(replace(filled, branch=branches.get(name)))
     return lists, refusals
+
+
+def _is_decided(test: ast.expr, bound: set[str]) -> bool:
+    """Whether a test asks for nothing that the loop binds, and is plain to repeat."""
+    plain = (
+        ast.Name, ast.Attribute, ast.Constant, ast.Compare, ast.cmpop, ast.BoolOp, ast.boolop,
+        ast.UnaryOp, ast.unaryop, ast.expr_context,
+    )  # fmt: skip
+    return all(isinstance(n, plain) for n in ast.walk(test)) and not names_in(test) & bound
+
+
+def _in_branches(statement: ast.If) -> dict[str, list[tuple[ast.stmt, ast.expr]]]:
+    """What the branches of a statement append, where none of them does it twice."""
+    growth: dict[str, list[tuple[ast.stmt, ast.expr]]] = {}
+    for suite in (statement.body, statement.orelse):
+        found = [(s, a) for s in suite if (a := appended(s)) is not None]
+        for step, (name, value) in found:
+            growth.setdefault(name, []).append((step, value))
+        for name in {name for _, (name, _) in found}:
+            if sum(other == name for _, (other, _) in found) > 1:
+                growth[name] = []
+    return {name: steps for name, steps in growth.items() if steps}
 
 
 def _filled(

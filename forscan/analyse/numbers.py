@@ -12,7 +12,7 @@ import math
 
 from forscan.analyse.trip_count import definition, literal_int
 from forscan.find.context import FunctionContext
-from forscan.syntax.names import names_in
+from forscan.syntax.names import names_in, parameters
 
 LARGEST_INDEX = 10_000  # nobody waits for a compiler to take more copies of a body
 _INT32 = 2**31 - 1
@@ -26,12 +26,20 @@ class Numbers:
       context: the function around it.
       index: the induction variable.
       largest: a bound of its magnitude.
+      others: further names of Python numbers.
     """
 
-    def __init__(self, context: FunctionContext, index: str, largest: int = LARGEST_INDEX) -> None:
+    def __init__(
+        self,
+        context: FunctionContext,
+        index: str,
+        largest: int = LARGEST_INDEX,
+        others: frozenset[str] = frozenset(),
+    ) -> None:
         self.context = context
         self.index = index
         self.largest = largest
+        self.others = others
 
     def is_number(self, node: ast.AST) -> bool:
         """Whether an expression is a Python number, given that the index is one."""
@@ -39,20 +47,45 @@ class Numbers:
             case ast.Constant(value=value):
                 return isinstance(value, int | float | complex)
             case ast.Name(id=name):
-                return name == self.index or self.is_known(name)
+                return name == self.index or name in self.others or self.is_known(name)
             case ast.Attribute():
                 path = self.context.resolve(node) or ""
                 return path.startswith("math.") or path in ("numpy.pi", "numpy.e")
             case ast.Call(func=function, args=arguments, keywords=[]):
                 path = self.context.resolve(function) or ""
                 known = path.startswith(("math.", "numpy.")) or path in _BUILTINS
-                return known and all(self.is_number(a) for a in arguments)
+                if not known and not self.is_of_numbers(function):
+                    return False
+                return all(self.is_number(a) for a in arguments)
             case ast.Tuple(elts=items) | ast.List(elts=items):
                 return all(self.is_number(i) for i in items)  # i in (0, 3)
             case ast.BinOp() | ast.UnaryOp() | ast.BoolOp() | ast.Compare() | ast.IfExp():
                 parts = [p for p in ast.iter_child_nodes(node) if isinstance(p, ast.expr)]
                 return all(self.is_number(p) for p in parts)
         return False
+
+    def is_of_numbers(self, function: ast.expr) -> bool:
+        """Whether a function of the module makes a Python number of such numbers, all in one kind."""
+        callee = next(iter(self.context.module.traced.candidates(function)), None)
+        if not isinstance(function, ast.Name) or not isinstance(callee, ast.FunctionDef):
+            return False
+        if callee.args.defaults or callee.args.vararg or callee.args.kwonlyargs:
+            return False
+        names = set(parameters(callee))
+        inside = FunctionContext(self.context.module, callee)
+        kinds = set()
+        for statement in callee.body:
+            known = Numbers(inside, "", others=frozenset(names))
+            match statement:
+                case ast.Expr(value=ast.Constant()):
+                    continue
+                case ast.Assign(targets=[ast.Name(id=name)], value=value) if known.is_number(value):
+                    names.add(name)
+                case ast.Return(value=ast.expr() as value) if known.is_number(value):
+                    kinds.add(known.is_float(value))
+                case _:
+                    return False
+        return kinds == {True}
 
     def is_known(self, name: str) -> bool:
         """Whether a name that the loop does not change is a Python number."""
@@ -149,7 +182,8 @@ class Numbers:
             case ast.BinOp(left=left, op=op, right=right):
                 return isinstance(op, ast.Div) or self.is_float(left) or self.is_float(right)
             case ast.Call():
-                return (self.context.resolve(node.func) or "").startswith("math.")
+                path = self.context.resolve(node.func) or ""
+                return path.startswith("math.") or self.is_of_numbers(node.func)
             case ast.Attribute():
                 return True
         return False

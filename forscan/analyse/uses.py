@@ -297,7 +297,7 @@ class Uses:
         hazard = ""
         numbers = Numbers(self.context, node.id, self.largest)
         value: ast.expr = node
-        python_only = integer
+        python_only, is_array = integer, False
         child: ast.AST = node
         parent = self.parents.get(node)
         while True:
@@ -312,6 +312,7 @@ class Uses:
                         return Use(node, Kind.HAZARD, "an exponent or a shift", value=parent)
                     else:
                         python_only = False
+                        is_array = is_array or self.is_array(other)
                 case ast.UnaryOp(op=op):
                     if isinstance(op, ast.Not):
                         return Use(node, Kind.BRANCH, "`not`")
@@ -353,7 +354,7 @@ class Uses:
                     if call.func is child:
                         if python_only:
                             return Use(node, Kind.CONCRETE, "something to call")
-                    else:
+                    elif not is_array or self.context.resolve(call.func) is not None:
                         use = self._argument(node, call, child, value, integer, python_only, hazard)
                         if use is not None:
                             return use
@@ -494,8 +495,14 @@ class Uses:
             return self._jax_argument(node, path, tail, position, keyword, value, hazard)
         if isinstance(call.func, ast.Attribute) and path is None:
             return self._method_argument(node, call, integer)
+        if path in ("sum", "abs"):
+            return None
         if integer:
-            return self._callee(node, call, position, keyword, hazard)
+            use = self._callee(node, call, position, keyword, hazard)
+            if use is not None and use.kind > Kind.ARITHMETIC and python_only:
+                if numbers.is_number(call) and self.depth == _DEPTH:
+                    return Use(node, Kind.HAZARD, f"an argument of {path}", value=call)
+            return use
         return None
 
     def _jax_argument(

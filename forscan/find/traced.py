@@ -242,6 +242,12 @@ class Traced:
             self.why[function] = why
             self._work.append(function)
 
+    def also(self, function: Function, why: str) -> None:
+        """Notes a function that something outside of the module shows to be traced."""
+        self.add(function, why)
+        while self._work:
+            self._spread(self._work.pop())
+
     def reason(self, node: ast.AST) -> str | None:
         """Why the code at a node is traced, None where it is not."""
         scope = self.functions.enclosing(node)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from forscan.analyse.items import is_array_expression, is_floating
-from forscan.analyse.lists import FilledList, block_of
+from forscan.analyse.lists import FilledList, appended, block_of
 from forscan.model import Output, Refusal, Refused
 from forscan.passes.draft import Draft
 from forscan.syntax.code import one_line, removal
@@ -80,7 +80,7 @@ def _one_list(draft: Draft, filled: FilledList) -> Draft:
                 "Convert it to a scan: `--to scan`.",
             )
         )
-    if len(filled.appends) != 1:
+    if len(filled.appends) != 1 and filled.branch is None:
         raise Refused(
             _reason(
                 "FSC407",
@@ -91,6 +91,16 @@ def _one_list(draft: Draft, filled: FilledList) -> Draft:
             )
         )
     after = _Uses(draft, filled)
+    may_miss = filled.branch is not None and len(filled.appends) == 1
+    if may_miss and not (filled.fresh and after.may_be_none):
+        raise Refused(
+            _reason(
+                "FSC303",
+                filled,
+                f"the list {filled.name} grows in a branch and is used as a whole behind the loop",
+                "Append in every iteration, or choose between two loops before it.",
+            )
+        )
     result = filled.name if filled.fresh else draft.fresh.name(f"{filled.name}_tail", "ys")
     draft = _bind_value(draft, filled, result, after.tree)
     edits = list(draft.edits)
@@ -103,7 +113,10 @@ def _one_list(draft: Draft, filled: FilledList) -> Draft:
             joined = f"{draft.spelling.jnp}.concatenate([{stack}, {_in_order(draft, result)}])"
             rest = (f"{filled.name} = {joined}",)
     elif filled.fresh:
-        rest = (f"{filled.name} = list({_in_order(draft, result)})",)
+        items = f"list({_in_order(draft, result)})"
+        if may_miss:
+            items = f"[] if {result} is None else {items}"
+        rest = (f"{filled.name} = {items}",)
     else:
         rest = (f"{filled.name}.extend({_in_order(draft, result)})",)
     loop = replace(draft.loop, after=draft.loop.after + rest)
@@ -123,6 +136,8 @@ def _reason(code: str, filled: FilledList, message: str, help: str) -> Refusal:
 def _bind_value(draft: Draft, filled: FilledList, result: str, tree: bool) -> Draft:
     """The appended value gets a name in place, where a later assignment could change it."""
     body = draft.loop.body
+    if filled.branch is not None:
+        return _bind_in_branches(draft, filled, result, tree)
     statement, position = _find(draft, filled)
     value = _value(statement)
     text = one_line(body, value)
@@ -150,6 +165,29 @@ def _bind_value(draft: Draft, filled: FilledList, result: str, tree: bool) -> Dr
     return draft.with_loop(body=body.edited(edits), outputs=(*draft.loop.outputs, output))
 
 
+def _bind_in_branches(draft: Draft, filled: FilledList, result: str, tree: bool) -> Draft:
+    """The branches bind the value; where none of them is taken there are no outputs."""
+    body = draft.loop.body
+    name = draft.fresh.name(*_wishes(filled.name))
+    edits = []
+    for branch in body.statements:
+        if isinstance(branch, ast.If):
+            appends = [s for s in (*branch.body, *branch.orelse) if _grows(s, filled.name)]
+            if len(appends) == 1:
+                start = body.start(branch)
+                edits.append(Edit(start, start, f"{name} = None\n"))
+            for statement in appends:
+                text = one_line(body, _value(statement))
+                edits.append(Edit(body.start(statement), body.end(statement), f"{name} = {text}"))
+    output = Output(name, result, is_array=not tree)
+    return draft.with_loop(body=body.edited(edits), outputs=(*draft.loop.outputs, output))
+
+
+def _grows(statement: ast.stmt, name: str) -> bool:
+    found = appended(statement)
+    return found is not None and found[0] == name
+
+
 def _has_walrus(node: ast.expr) -> bool:
     return any(isinstance(n, ast.NamedExpr) for n in ast.walk(node))
 
@@ -160,8 +198,6 @@ def _wishes(name: str) -> list[str]:
 
 
 def _find(draft: Draft, filled: FilledList) -> tuple[ast.stmt, int]:
-    from forscan.analyse.lists import appended
-
     for position, statement in enumerate(draft.loop.body.statements):
         found = appended(statement)
         if found and found[0] == filled.name:
@@ -170,8 +206,6 @@ def _find(draft: Draft, filled: FilledList) -> tuple[ast.stmt, int]:
 
 
 def _value(statement: ast.stmt) -> ast.expr:
-    from forscan.analyse.lists import appended
-
     found = appended(statement)
     assert found is not None
     return found[1]
@@ -215,6 +249,11 @@ class _Uses:
                     "Stack the items after the loop, for instance by jnp.stack.",
                 )
             )
+
+    @property
+    def may_be_none(self) -> bool:
+        """Whether the uses take None where nothing was appended: they run only otherwise."""
+        return not self.as_array or not (self.plain or self.after)
 
     def array_items(self) -> bool:
         value = self.filled.values[0]

@@ -79,17 +79,18 @@ def _reads(draft: Draft) -> list[Read]:
         if evidence(r.base, draft.context) is Evidence.UNKNOWN
         and not reads_as_arrays(r.node, draft.context)
     }
-    # What a function of the body reads may be guarded: it must not be read in advance.
-    inside = _in_functions(draft)
+    # What a function or a branch reads may be guarded: it must not be read in advance.
+    inside = _guarded(draft)
     found = [r for r in found if r.node not in inside or _always_fits(draft, r)]
     return [r for r in found if ast.unparse(r.base) not in unproven]
 
 
-def _in_functions(draft: Draft) -> set[ast.AST]:
+def _guarded(draft: Draft) -> set[ast.AST]:
+    """What an iteration may pass over."""
     return {
         part
         for node in walk_all(draft.statement.body)
-        if isinstance(node, ast.Lambda | ast.FunctionDef)
+        if isinstance(node, ast.Lambda | ast.FunctionDef | ast.If | ast.IfExp)
         for part in ast.walk(node)
     }
 

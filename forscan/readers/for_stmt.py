@@ -87,7 +87,7 @@ def _loop(node: ast.For, context: FunctionContext, space: Space, state: State) -
     carries = tuple(Carry(n, n, n, n if n in state.live_after else None) for n in state.carried)
     after: tuple[str, ...] = ()
     if node.orelse:
-        after = (_else_suite(source, node).text,)
+        after = (else_suite(source, node).text,)
     return Loop(
         body,
         carries,
@@ -127,7 +127,8 @@ def _header_comments(source: Source, node: ast.For, colon: int) -> list[str]:
     return found
 
 
-def _else_suite(source: Source, node: ast.For) -> Code:
+def else_suite(source: Source, node: ast.For) -> Code:
+    """What runs behind a loop that nothing breaks off."""
     line = node.orelse[0].lineno
     start = source.start(node.orelse[0])
     if "else" in source.line(line)[: start - source.line_starts[line - 1]]:

@@ -240,7 +240,9 @@ class _Reader:
         `zip` stops at the shortest, a scan raises: the cut costs nothing where the
         lengths are equal.
         """
-        if space.counter or space.reverse or len(space.elements) < 2:
+        space = _forwards(space)
+        counter = space.counter
+        if space.reverse or (counter is not None and (counter.start, counter.step) != ("0", "1")):
             raise _no(
                 "FSC201",
                 self.loop.iter,
@@ -256,11 +258,16 @@ class _Reader:
                 before.append(f"{source} = {e.source}")
             elements.append(replace(e, source=source))
         n = self.fresh.name("n", "length")
-        lengths = ", ".join(f"len({e.source})" for e in elements)
-        before.append(f"{n} = min({lengths})")
+        lengths = [f"len({e.source})" for e in elements]
+        if counter is not None:
+            lengths.insert(0, f"len(range({counter.stop}))")
+            counter = replace(counter, stop=n)
+        before.append(f"{n} = min({', '.join(lengths)})")
         cut = tuple(replace(e, source=f"{e.source}[:{n}]") for e in elements)
         trips = (Extent(n, 0),)
-        return replace(space, elements=cut, before=tuple(before), trips=trips, length=n)
+        return replace(
+            space, counter=counter, elements=cut, before=tuple(before), trips=trips, length=n
+        )
 
     # items
 

@@ -69,7 +69,6 @@ class _Body:
           code: a suite of the body.
           after: names that are read behind it, in this iteration.
         """
-        code = self.without_continue(code)
         edits: list[Edit] = []
         self.refuse_other_branches(code)
         for position, statement in enumerate(code.statements):
@@ -94,20 +93,6 @@ class _Body:
     def bound_before(self, code: Code, position: int) -> set[str]:
         bound = set(self.loop.state.bound_before) | {*self.state.targets}
         return bound | set(binds(code.statements[:position]))
-
-    def without_continue(self, code: Code) -> Code:
-        """`if test: continue` puts what follows under the contrary."""
-        for position, statement in enumerate(code.statements):
-            match statement:
-                case ast.If(test=test, body=[ast.Continue()], orelse=[]) if self.on_index(test):
-                    rest = code.statements[position + 1 :]
-                    if not rest:
-                        return code.edited([code.remove(statement)])
-                    start = code.start(statement)
-                    tail = code.text[code.next_line(code.end(statement)) :].strip("\n")
-                    text = f"if {_contrary(test)}:\n{indent(tail, self.unit)}"
-                    return self.without_continue(Code(code.text[:start] + text))
-        return code
 
     def cond(self, code: Code, node: ast.If, later: frozenset[str], bound: set[str]) -> str:
         """A statement with `lax.cond` in place of an `if`."""
@@ -224,9 +209,6 @@ _OPERATORS = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.MatMult: "@",
     ast.Pow: "**", ast.FloorDiv: "//", ast.Mod: "%",
 }  # fmt: skip
-_CONTRARY = {
-    ast.Eq: "!=", ast.NotEq: "==", ast.Lt: ">=", ast.GtE: "<", ast.Gt: "<=", ast.LtE: ">",
-}  # fmt: skip
 
 
 def _is_tame(text: str) -> bool:
@@ -256,17 +238,6 @@ def _operand(code: Code, value: ast.expr) -> str:
         if isinstance(value, ast.Name | ast.Constant | ast.Call | ast.Subscript)
         else f"({text})"
     )
-
-
-def _contrary(test: ast.expr) -> str:
-    match test:
-        case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _CONTRARY:
-            return f"{ast.unparse(left)} {_CONTRARY[type(op)]} {ast.unparse(right)}"
-        case ast.UnaryOp(op=ast.Not(), operand=operand):
-            return ast.unparse(operand)
-        case ast.Compare() | ast.BoolOp():
-            return f"not ({ast.unparse(test)})"
-    return f"not {ast.unparse(test)}" if isinstance(test, ast.Name) else f"{ast.unparse(test)} == 0"
 
 
 def _comments(code: Code, node: ast.If, suites: list[Code]) -> bool:

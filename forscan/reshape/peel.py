@@ -49,6 +49,8 @@ def peel_first(loop: LoopText, reasons: list[Refusal]) -> Reshaped | None:
     """The loop with its first iteration in front, where that may remove the reasons."""
     if not {r.code for r in reasons} <= _CURED or loop.node.orelse:
         return None
+    if any(isinstance(n, ast.Continue) for n in walk_all(loop.node.body)):
+        return None  # outside of the loop it means nothing
     space = _Reader(loop).space()
     if space is None or (space.index and space.index[0] in binds(loop.node.body)):
         return None
@@ -63,7 +65,7 @@ def peel_first(loop: LoopText, reasons: list[Refusal]) -> Reshaped | None:
     body = _without_flags(loop, rest.code, set(later.constants))
     lines = [*space.first, head.text]
     before = "\n".join(line for line in lines if line)
-    text = f"{before}\n{space.rest}\n{indent(body.text or 'pass', loop.context.unit)}"
+    text = f"{before}\n{space.rest}\n{indent(body.text if body.statements else 'pass', loop.context.unit)}"
     start = len(before) + 1
     if _needs_guard(loop, space, head):
         unit = loop.context.unit
@@ -196,8 +198,10 @@ class _Reader:
         return _Space(None, (first,), header, None, None, None, None)
 
     def range(self, target: ast.expr, call: ast.Call) -> _Space | None:
-        if not isinstance(target, ast.Name) or call.keywords or not 1 <= len(call.args) <= 2:
+        if not isinstance(target, ast.Name) or call.keywords or not call.args:
             return None
+        if len(call.args) == 3:
+            return self.steps(target, call)
         start = call.args[0] if len(call.args) == 2 else ast.Constant(0)
         stop = call.args[-1]
         first = ast.unparse(start)
@@ -208,6 +212,18 @@ class _Reader:
         trips = bounds[1] + -bounds[0].constant
         count = add(self.text(stop), -(literal_int(start) or 0))
         return _Space((target.id, first), (), header, *bounds, trips, count)
+
+    def steps(self, target: ast.Name, call: ast.Call) -> _Space | None:
+        """`range(start, stop, step)`; what is known of the first index does not hold for it."""
+        first, stop, step = (self.text(a) for a in call.args)
+        number = literal_int(call.args[2])
+        if not number:
+            return None
+        rest = f"range({add(first, number)}, {stop}, {step})"
+        header = f"for {target.id} in {rest}:"
+        index = first if first.isidentifier() or first.isdigit() else f"({first})"
+        count = f"len(range({first}, {stop}, {step}))"
+        return _Space((target.id, index), (), header, None, None, Extent(count, 0), count)
 
     def enumerate(self, target: ast.expr, call: ast.Call) -> _Space | None:
         if not isinstance(target, ast.Tuple) or len(target.elts) != 2 or call.keywords:
@@ -242,6 +258,19 @@ class _Reader:
         name = self.text(target)
         text = self.text(source)
         match source:
+            case ast.Tuple(elts=[first, *_]) | ast.List(elts=[first, *_]):
+                if any(isinstance(e, ast.Starred) for e in source.elts):
+                    return None
+                left, right = text[0], text[-1]
+                if left not in "([":
+                    return None
+                rest = [self.text(e) for e in source.elts[1:]]
+                comma = "," * (len(rest) == 1 and left == "(")
+                return f"{name} = {self.text(first)}", f"{left}{', '.join(rest)}{comma}{right}"
+            case ast.Subscript(slice=ast.Slice(lower=None, upper=None, step=step)):
+                if step is not None and literal_int(step) == -1:
+                    whole = self.text(source.value)
+                    return f"{name} = {whole}[-1]", f"{whole}[:-1][::-1]"
             case ast.Name() | ast.Attribute():
                 return f"{name} = {text}[0]", f"{text}[1:]"
             case ast.Subscript(value=base, slice=ast.Slice(lower=lower, upper=None, step=None)):

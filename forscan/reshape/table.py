@@ -10,6 +10,7 @@ from forscan.reshape.filtered import filter_range
 from forscan.reshape.list_reads import list_reads_to_state
 from forscan.reshape.live_rows import live_rows
 from forscan.reshape.peel import peel_first
+from forscan.reshape.plainer import continue_to_else, else_behind
 from forscan.reshape.site import LoopText, Reshaped
 
 Strategy = Callable[[LoopText, list[Refusal]], Reshaped | None]
@@ -17,7 +18,9 @@ Strategy = Callable[[LoopText, list[Refusal]], Reshaped | None]
 # What an expert would do although the loop can be converted as it is.
 IMPROVEMENTS: tuple[Callable[[LoopText], Reshaped | None], ...] = (live_rows,)
 STRATEGIES: tuple[Strategy, ...] = (
+    else_behind,
     filter_range,
+    continue_to_else,
     list_reads_to_state,
     branches_to_cond,
     peel_first,
