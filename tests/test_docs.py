@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import doctest
 import re
 import subprocess
@@ -107,8 +108,9 @@ def test_hooks_of_the_readme_exist() -> None:
     assert entry is not None and f"  entry: {entry[1]}\n" in hooks
 
 
-def test_how_it_works_as_the_page_says() -> None:
+def test_how_it_works_as_the_page_says(monkeypatch: pytest.MonkeyPatch) -> None:
     """The shell sessions of the page, one behind the other."""
+    monkeypatch.setattr(builtins, "_", None, raising=False)  # a shell leaves its last value there
     page = (ROOT / "docs" / "how-it-works.md").read_text()
     blocks = re.findall(r"```pycon\n(.*?)```", page, re.S)
     assert len(blocks) > 8
