@@ -10,6 +10,8 @@ import sys
 import tomllib
 from pathlib import Path
 
+import pytest
+
 from forscan.diagnostics.codes import REGISTRY
 from forscan.diagnostics.explain import markdown
 from forscan.keys import KEYS
