@@ -41,15 +41,24 @@ def append_to_ys(draft: Draft) -> Draft:
 
 
 def _dead_buffers(draft: Draft, made: ast.Assign, names: set[str]) -> Iterator[ast.Assign]:
-    """Arrays of the same name, made right before and read by nobody."""
+    """Arrays and lists of the same name, made right before and read by nobody."""
     block = block_of(draft.statement, draft.context)
     for name in names if made in block else ():
         mentions = (s for s in reversed(block[: block.index(made)]) if name in names_in(s))
         match next(mentions, None):
-            case ast.Assign(targets=[ast.Name(id=target)], value=ast.Call(func=maker)) as buffer:
-                path = draft.context.resolve(maker) or ""
-                if target == name and path.startswith("jax.numpy."):
+            case ast.Assign(targets=[ast.Name(id=target)], value=value) as buffer:
+                if target == name and _is_idle(draft, value):
                     yield buffer
+
+
+def _is_idle(draft: Draft, value: ast.expr) -> bool:
+    """Whether making a value has no effect."""
+    match value:
+        case ast.Call(func=maker):
+            return (draft.context.resolve(maker) or "").startswith("jax.numpy.")
+        case ast.BinOp(left=ast.List(elts=items), op=ast.Mult()) | ast.List(elts=items):
+            return all(isinstance(i, ast.Constant | ast.Name) for i in items)
+    return False
 
 
 def _without_names(draft: Draft, made: ast.Assign, names: set[str]) -> Edit:
@@ -80,7 +89,9 @@ def _one_list(draft: Draft, filled: FilledList) -> Draft:
                 "Convert it to a scan: `--to scan`.",
             )
         )
-    if len(filled.appends) != 1 and filled.branch is None:
+    several = len(filled.appends) != 1 and filled.branch is None
+    after = _Uses(draft, filled)
+    if several and (after.tree or not after.as_array or not filled.fresh):
         raise Refused(
             _reason(
                 "FSC407",
@@ -90,7 +101,6 @@ def _one_list(draft: Draft, filled: FilledList) -> Draft:
                 "Stack what one iteration appends and reshape after the loop.",
             )
         )
-    after = _Uses(draft, filled)
     may_miss = filled.branch is not None and len(filled.appends) == 1
     if may_miss and not (filled.fresh and after.may_be_none):
         raise Refused(
@@ -108,6 +118,11 @@ def _one_list(draft: Draft, filled: FilledList) -> Draft:
     if after.as_array:
         edits += after.edits
         rest = after.after
+        if several:
+            # An iteration's items keep their order, whichever of the iterations comes first.
+            ordered = _in_order(draft, filled.name)
+            flat = f"{filled.name} = {ordered}.reshape(-1, *{filled.name}.shape[2:])"
+            rest = (*rest, flat)
         if filled.seeded:
             stack = f"{draft.spelling.jnp}.stack({filled.name})"
             joined = f"{draft.spelling.jnp}.concatenate([{stack}, {_in_order(draft, result)}])"
@@ -138,6 +153,8 @@ def _bind_value(draft: Draft, filled: FilledList, result: str, tree: bool) -> Dr
     body = draft.loop.body
     if filled.branch is not None:
         return _bind_in_branches(draft, filled, result, tree)
+    if len(filled.appends) > 1:
+        return _bind_each(draft, filled, result)
     statement, position = _find(draft, filled)
     value = _value(statement)
     text = one_line(body, value)
@@ -162,6 +179,26 @@ def _bind_value(draft: Draft, filled: FilledList, result: str, tree: bool) -> Dr
         ]
         text = name
     output = Output(text, result, is_array=not tree)
+    return draft.with_loop(body=body.edited(edits), outputs=(*draft.loop.outputs, output))
+
+
+def _bind_each(draft: Draft, filled: FilledList, result: str) -> Draft:
+    """Several appends: an iteration yields the stack of what it appends."""
+    body = draft.loop.body
+    names, edits = [], []
+    for position, statement in enumerate(body.statements):
+        if not _grows(statement, filled.name):
+            continue
+        value = _value(statement)
+        changed = set(binds(body.statements[position + 1 :]))
+        if isinstance(value, ast.Name) and value.id not in changed:
+            names.append(value.id)
+            edits.append(removal(body, statement))
+        else:
+            names.append(draft.fresh.name(*_wishes(filled.name)))
+            text = f"{names[-1]} = {one_line(body, value)}"
+            edits.append(Edit(body.start(statement), body.end(statement), text))
+    output = Output(f"{draft.spelling.jnp}.stack([{', '.join(names)}])", result)
     return draft.with_loop(body=body.edited(edits), outputs=(*draft.loop.outputs, output))
 
 
@@ -230,10 +267,12 @@ class _Uses:
         self.after: tuple[str, ...] = ()
         self.tree = False
         self.plain = 0  # uses that see the array as it is, in visiting order
-        # A list with items before the loop is put together in the order of visiting.
-        self.reverse = draft.loop.reverse and not filled.seeded
+        # These are put together in the order of visiting already.
+        joined = filled.seeded or len(filled.appends) > 1
+        self.reverse = draft.loop.reverse and not joined
         proven = self.array_items()
-        fine = [self.use(node) for node in filled.uses]
+        uses = filled.uses[1:] if self.turned_round() else filled.uses
+        fine = [self.use(node) for node in uses]
         behind = all(n.lineno > draft.statement.lineno for n in filled.uses)
         whole = filled.fresh or (filled.seeded and not self.tree)
         self.as_array = whole and behind and all(fine)
@@ -249,6 +288,25 @@ class _Uses:
                     "Stack the items after the loop, for instance by jnp.stack.",
                 )
             )
+
+    def turned_round(self) -> bool:
+        """Whether `out.reverse()` comes first behind the loop: of an array, a new one."""
+        attribute = self.parents.get(self.filled.uses[0]) if self.filled.uses else None
+        call = self.parents.get(attribute) if attribute is not None else None
+        statement = self.parents.get(call) if call is not None else None
+        if not isinstance(attribute, ast.Attribute) or attribute.attr != "reverse":
+            return False
+        if statement not in block_of(self.draft.statement, self.context):
+            return False
+        assert isinstance(statement, ast.Expr)
+        source, name = self.context.source, self.filled.name
+        if self.reverse:
+            self.edits.append(removal(source, statement))
+            self.reverse = False
+        else:
+            new = f"{name} = {name}[::-1]"
+            self.edits.append(Edit(source.start(statement), source.end(statement), new))
+        return True
 
     @property
     def may_be_none(self) -> bool:

@@ -81,7 +81,7 @@ def _one(draft: Draft, text: str, uses: list[Use]) -> Draft:
     table = f"{draft.spelling.jnp}.stack([{text} for {counter.name} in range({counter.range})])"
     nodes = mirror(draft)
     found = [n for n in (nodes.get(u.value) for u in uses if u.value) if isinstance(n, ast.expr)]
-    named = _only_assigned(draft, found)
+    named = only_assigned(draft, found)
     if draft.target == "fori_loop":
         if counter.step != "1":
             raise Refused(
@@ -103,7 +103,7 @@ def _one(draft: Draft, text: str, uses: list[Use]) -> Draft:
     return _replaced(draft, found, new)
 
 
-def _only_assigned(draft: Draft, found: list[ast.expr]) -> tuple[ast.stmt, str] | None:
+def only_assigned(draft: Draft, found: list[ast.expr]) -> tuple[ast.stmt, str] | None:
     """The statement `w = <expression>`, where the table can bind w itself."""
     for statement in draft.loop.body.statements:
         match statement:

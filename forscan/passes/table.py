@@ -15,6 +15,7 @@ from forscan.passes.index_to_carry import index_to_carry
 from forscan.passes.index_to_xs import index_to_xs
 from forscan.passes.last_value import last_value
 from forscan.passes.tables import lift_tables
+from forscan.passes.trees_to_xs import trees_to_xs
 from forscan.passes.windows import windows
 from forscan.passes.xs_to_index import xs_to_index
 
@@ -26,6 +27,7 @@ PASSES: tuple[Pass, ...] = (
     last_value,
     hoist,
     windows,
+    trees_to_xs,
     index_to_xs,
     xs_to_index,
     lift_tables,

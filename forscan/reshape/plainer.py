@@ -44,10 +44,11 @@ def _without_continue(code: Code, loop: LoopText) -> Code:
                     return code.edited([code.replace(last, "pass")])
                 tail = code.text[code.next_line(code.end(statement)) :].strip("\n")
                 rest = indent(_without_continue(Code(tail), loop).text, unit)
+                said = code.text[code.end(last) : code.line_end(code.end(last))].strip()
                 if not kept:
-                    head = code.text[: code.start(statement)]
+                    head = code.text[: code.start(statement)] + (f"{said}\n" if said else "")
                     return Code(f"{head}if {_contrary(test, loop.index)}:\n{rest}")
-                head = code.text[: code.line_start(code.start(last))].rstrip()
+                head = code.text[: code.start(last)].rstrip() + (f"  {said}" if said else "")
                 return Code(f"{head}\nelse:\n{rest}")
     return code
 

@@ -11,7 +11,9 @@ from forscan.reshape.list_reads import list_reads_to_state
 from forscan.reshape.live_rows import live_rows
 from forscan.reshape.peel import peel_first
 from forscan.reshape.plainer import continue_to_else, else_behind
+from forscan.reshape.prefilled import set_to_append
 from forscan.reshape.site import LoopText, Reshaped
+from forscan.reshape.spread import spread_appends
 
 Strategy = Callable[[LoopText, list[Refusal]], Reshaped | None]
 
@@ -19,6 +21,8 @@ Strategy = Callable[[LoopText, list[Refusal]], Reshaped | None]
 IMPROVEMENTS: tuple[Callable[[LoopText], Reshaped | None], ...] = (live_rows,)
 STRATEGIES: tuple[Strategy, ...] = (
     else_behind,
+    set_to_append,
+    spread_appends,
     filter_range,
     continue_to_else,
     list_reads_to_state,

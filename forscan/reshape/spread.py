@@ -1,0 +1,87 @@
+"""Lists that grow by several items at once, or at their front, grow by plain appends."""
+
+from __future__ import annotations
+
+import ast
+
+from forscan.analyse.lists import appended
+from forscan.model import Refusal
+from forscan.reshape.site import LoopText, Reshaped
+from forscan.syntax.code import Code, indent
+from forscan.syntax.names import names_in
+from forscan.syntax.source import Edit
+
+
+def spread_appends(loop: LoopText, reasons: list[Refusal]) -> Reshaped | None:
+    """The loop with an append for each item, None where nothing is to be done.
+
+    A list that is filled from its front is filled from its end and turned round behind the
+    loop; it has to be empty before.
+    """
+    if loop.node.orelse:
+        return None
+    body, edits, turned = loop.body, [], []
+    for statement in body.statements:
+        several, front = _several(statement), _at_front(statement)
+        if several is not None:
+            name, items = several
+            lines = [f"{name}.append({body.segment(item)})" for item in items]
+            edits.append(_replaced(body, statement, lines))
+        elif front is not None:
+            name, item = front
+            if not _is_empty(loop, name) or _grown(body, name) or name in turned:
+                return None
+            edits.append(_replaced(body, statement, [f"{name}.append({body.segment(item)})"]))
+            turned.append(name)
+    if not edits:
+        return None
+    text = f"{loop.header}\n{indent(body.edited(edits).text, loop.context.unit)}"
+    return loop.replaced("\n".join([text, *(f"{name}.reverse()" for name in turned)]), 0)
+
+
+def _replaced(body: Code, statement: ast.stmt, lines: list[str]) -> Edit:
+    return Edit(body.start(statement), body.end(statement), "\n".join(lines))
+
+
+def _several(statement: ast.stmt) -> tuple[str, list[ast.expr]] | None:
+    """The list and the items of `out.extend([a, b])` or `out += [a, b]`."""
+    match statement:
+        case ast.Expr(
+            value=ast.Call(
+                func=ast.Attribute(value=ast.Name(id=name), attr="extend"),
+                args=[ast.List(elts=items) | ast.Tuple(elts=items)],
+                keywords=[],
+            )
+        ):
+            pass
+        case ast.AugAssign(
+            target=ast.Name(id=name), op=ast.Add(), value=ast.List(elts=[_, _, *_] as items)
+        ):
+            pass
+        case _:
+            return None
+    plain = bool(items) and not any(isinstance(i, ast.Starred) for i in items)
+    return (name, items) if plain and not any(name in names_in(i) for i in items) else None
+
+
+def _at_front(statement: ast.stmt) -> tuple[str, ast.expr] | None:
+    """The list and the item of `out.insert(0, v)`."""
+    match statement:
+        case ast.Expr(
+            value=ast.Call(
+                func=ast.Attribute(value=ast.Name(id=name), attr="insert"),
+                args=[ast.Constant(value=0), item],
+                keywords=[],
+            )
+        ) if name not in names_in(item):
+            return name, item
+    return None
+
+
+def _is_empty(loop: LoopText, name: str) -> bool:
+    starts = loop.types.starts(name)
+    return len(starts) == 1 and isinstance(starts[0], ast.List) and not starts[0].elts
+
+
+def _grown(body: Code, name: str) -> bool:
+    return any((appended(s) or ("",))[0] == name for s in body.statements)
