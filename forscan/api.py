@@ -12,8 +12,10 @@ import re
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 
+from forscan.analyse.size import size_of
 from forscan.chosen import LOOPS, Place, choose
 from forscan.config import Config
 from forscan.facts import NO_FACTS, Facts
@@ -21,9 +23,10 @@ from forscan.find.context import ModuleContext, parse_module
 from forscan.find.sites import Site, find_sites
 from forscan.model import Refusal, Refused
 from forscan.moved import found_again, taken_along
+from forscan.notebook.module import convert_notebook
 from forscan.plan import FORMS, NoCandidate, NothingToDo, Plan, make_plan
 from forscan.selfcheck import fault
-from forscan.suppress import Suppressions, skips_file
+from forscan.suppress import Suppressed, Suppressions, skips_file
 from forscan.syntax.source import Edit, Source, SourceError, apply_edits
 from forscan.types import FileResult, Outcome, Selection, Span, Status
 
@@ -60,6 +63,23 @@ def convert_bytes(
       The new bytes and an outcome for each loop. With `check` in mind: the outcome of
       a loop that was converted says `converted` here.
     """
+    if path.suffix == ".ipynb":
+        try:
+            return convert_notebook(
+                content, path, lambda m: _convert_module(m, path, config, selections, facts)
+            )
+        except Exception as e:
+            return FileResult(path, content, content, error=_internal(_named(e)))
+    return _convert_module(content, path, config, selections, facts)
+
+
+def _convert_module(
+    content: bytes,
+    path: Path,
+    config: Config,
+    selections: tuple[Selection, ...],
+    facts: Facts,
+) -> FileResult:
     wanted = selections or (_EVERYTHING,)
     by_name = any(s != _EVERYTHING for s in wanted)
     if skips_file(content) or not (by_name or may_hold_loops(content, config)):
@@ -79,14 +99,17 @@ def convert_bytes(
         return FileResult(path, content, content, error=error)
 
 
-def _compile(source: Source) -> None:
-    """Compiles the file, which finds more than parsing: a `return` outside of functions.
+@lru_cache(maxsize=4)
+def _compile(source: Source) -> ast.Module:
+    """The tree of a file that compiles, which asks for more than parsing does.
 
     Raises:
       SourceError: it is no module that Python would import.
     """
     try:
-        compile(source.parse(), "<file>", "exec", dont_inherit=True)
+        tree = source.parse()
+        compile(tree, "<file>", "exec", dont_inherit=True)
+        return tree
     except SyntaxError as e:
         raise SourceError(f"syntax error: {e.msg}", e.lineno or 1, e.offset or 1) from None
     except ValueError as e:
@@ -99,10 +122,6 @@ def _internal(what: str) -> Refusal:
 
 def _named(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
-
-
-def _ignored(code: str) -> Refusal:
-    return Refusal(code, "a comment at the loop says to ignore it", "Nothing to do.")
 
 
 def may_hold_loops(content: bytes, config: Config) -> bool:
@@ -124,13 +143,13 @@ class _Pending:
     Attributes:
       offset: where it starts.
       outcome: what is known about it.
-      ignored: the codes that a comment at the loop suppresses.
+      suppressed: what comments at the loop say.
       waits: why it stays, unless a loop around it becomes a `for` first.
     """
 
     offset: int
     outcome: Outcome
-    ignored: frozenset[str]
+    suppressed: Suppressed
     waits: tuple[Refusal, ...] = ()
 
 
@@ -142,8 +161,10 @@ class _Conversion:
         self.config = config
         self.facts = facts
         self.parsed: ModuleContext | None = None
+        self.sites: dict[int, Site] | None = None
         self.pending: list[_Pending] = []
         self.done: list[Outcome] = []
+        self.suppressions = Suppressions(source)
 
     def run(self, content: bytes, selections: tuple[Selection, ...]) -> FileResult:
         missing = self._open(selections)
@@ -158,8 +179,13 @@ class _Conversion:
             self.original.encode(text),
             tuple(sorted(self.done, key=lambda o: (o.span.line, o.span.column))),
             missing=missing,
+            unused=self._unused(selections),
         )
-        wrong = fault(self.original, text) if text != self.original.text else None
+        wrong = (
+            fault(self.original, _compile(self.original), text)
+            if text != self.original.text
+            else None
+        )
         if wrong is not None:
             return result.taken_back(Refusal("FSC904", wrong, "Please report the loop."))
         return result
@@ -168,20 +194,41 @@ class _Conversion:
         """Notes the loops that are meant; what of the selections is not there."""
         module = self._module()
         chosen = choose(module, self.config, selections, str(self.path))
-        suppressions = Suppressions(self.source)
+        self.sites = {s.start: s for s in (*chosen.sites, *chosen.left)}
+        for site in chosen.left:
+            self._suppressed(site).leave()
         for site in chosen.sites:
-            ignored = suppressions.at(site.statement.lineno, site.node.lineno)
+            suppressed = self._suppressed(site)
             named = site.node in chosen.named
-            pending = _Pending(site.start, self._outcome(site, named), ignored)
+            pending = _Pending(site.start, self._outcome(site, named), suppressed)
             if named or isinstance(site.node, ast.Call) or module.traced.reason(site.node):
+                pending.outcome = self._sized(site, pending.outcome)
                 self.pending.append(pending)
             else:
+                suppressed.leave()
                 self._skip(pending, _NOT_TRACED)
         for use in chosen.indirect:
             outcome = self._outcome(use, use.node in chosen.named)
-            ignored = suppressions.at(use.node.lineno)
-            self._refuse(_Pending(0, outcome, ignored), use.reason)
+            suppressed = self.suppressions.at(use.node.lineno)
+            self._refuse(_Pending(0, outcome, suppressed), use.reason)
         return tuple(chosen.missing)
+
+    def _suppressed(self, site: Site) -> Suppressed:
+        return self.suppressions.at(site.statement.lineno, site.node.lineno)
+
+    def _unused(self, selections: tuple[Selection, ...]) -> tuple[Refusal, ...]:
+        """The comments that suppress nothing, where all of the file was looked at."""
+        if _EVERYTHING not in selections or self.config.ignores(self.path, "FSC903"):
+            return ()
+        return tuple(self.suppressions.unused())
+
+    def _ignored(self, pending: _Pending, code: str) -> Refusal | None:
+        """Why a code is not reported at a loop; None where it is."""
+        if pending.suppressed.covers(code):
+            return Refusal(code, "a comment at the loop says to ignore it", "Nothing to do.")
+        if self.config.ignores(self.path, code):
+            return Refusal(code, "the configuration says to ignore it here", "Nothing to do.")
+        return None
 
     def _module(self) -> ModuleContext:
         """The module as it is now, parsed once for each text."""
@@ -205,16 +252,24 @@ class _Conversion:
             named=named,
         )
 
+    def _sized(self, site: Site, outcome: Outcome) -> Outcome:
+        """The outcome with what the loop comes to when it is unrolled, inner loops and all."""
+        if not isinstance(site.node, ast.For):
+            return outcome
+        size = size_of(site.node, site.context)
+        small = size.is_below(self.config.min_trips, self.config.min_ops)
+        return replace(outcome, size=size, small=small and not outcome.named)
+
     def _round(self) -> bool:
         """Decides some loops; False when none of the pending ones is found any more."""
-        module = self._module()
-        sites = {s.start: s for s in find_sites(module, LOOPS)}
+        if self.sites is None:
+            self.sites = {s.start: s for s in find_sites(self._module(), LOOPS)}
         edits: list[Edit] = []
         moved: list[tuple[Edit, list[int]]] = []
         busy: set[int] = set()
         decided: list[_Pending] = []
         waiting = False
-        for pending, site in self._innermost(sites):
+        for pending, site in self._innermost(self.sites):
             piece = self._piece(site)
             if piece in busy:
                 continue
@@ -224,7 +279,7 @@ class _Conversion:
                 if _overlap(edits, plan):
                     continue
                 edits += plan.edits
-                moved.append((plan.edits[0], taken_along(site, plan, sites.values())))
+                moved.append((plan.edits[0], taken_along(site, plan, self.sites.values())))
                 self._convert(pending, plan)
             if pending.waits:
                 waiting = True
@@ -288,20 +343,22 @@ class _Conversion:
     def _wanted(self, pending: _Pending) -> bool:
         """Whether a loop that can be converted is to be; that it is not is noted."""
         code = replace(pending.outcome, status=Status.CONVERTED).code
-        if code in pending.ignored:
-            self._skip(pending, _ignored(code))
-        return code not in pending.ignored
+        ignored = self._ignored(pending, code)
+        if ignored is not None:
+            self._skip(pending, ignored)
+        return ignored is None
 
     def _convert(self, pending: _Pending, plan: Plan) -> None:
         done = replace(pending.outcome, status=Status.CONVERTED, assumptions=plan.assumptions)
         self.done.append(done)
 
     def _refuse(self, pending: _Pending, *reasons: Refusal) -> None:
-        left = tuple(r for r in reasons if r.code not in pending.ignored)
+        ignored = [self._ignored(pending, r.code) for r in reasons]
+        left = tuple(r for r, why in zip(reasons, ignored, strict=True) if why is None)
         if left:
             self.done.append(replace(pending.outcome, status=Status.REFUSED, reasons=left))
-        else:
-            self._skip(pending, _ignored(reasons[0].code))
+        elif ignored[0] is not None:
+            self._skip(pending, ignored[0])
 
     def _skip(self, pending: _Pending, reason: Refusal) -> None:
         self.done.append(replace(pending.outcome, status=Status.SKIPPED, reasons=(reason,)))
@@ -317,7 +374,7 @@ class _Conversion:
 
         text = apply_edits(self.source.text, edits)
         self.source = replace(self.original, text=text)
-        self.parsed = None
+        self.parsed = self.sites = None
         found: dict[int, int] = {}
         for edit, taken in moved:
             if taken:

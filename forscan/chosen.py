@@ -23,12 +23,14 @@ class Chosen:
 
     Attributes:
       sites: loops, in the order of the file.
+      left: the other loops.
       indirect: names that only look like calls of loops.
       named: those of both that were asked for by their line.
       missing: the functions and lines without a loop to find, in words.
     """
 
     sites: list[Site] = field(default_factory=list)
+    left: list[Site] = field(default_factory=list)
     indirect: list[IndirectUse] = field(default_factory=list)
     named: set[ast.AST] = field(default_factory=set)
     missing: list[str] = field(default_factory=list)
@@ -47,6 +49,7 @@ def choose(
     for selection in selections:
         if selection.line is None:
             inside = [p for p in places if _is_in(p.context.name, selection.function)]
+            inside = [p for p in inside if _is_touched(p.node, selection.touched)]
             wanted |= {p.node for p in inside if p.form in unasked}
             chosen.missing += _missing_function(module, selection.function, file)
         else:
@@ -56,6 +59,7 @@ def choose(
                 chosen.missing.append(f"no loop at line {selection.line} in {file}")
     wanted |= chosen.named
     chosen.sites = [s for s in sites if s.node in wanted]
+    chosen.left = [s for s in sites if s.node not in wanted]
     chosen.indirect = [u for u in indirect if u.node in wanted]
     return chosen
 
@@ -77,6 +81,11 @@ def _is_in(name: str, function: str | None) -> bool:
 def _is_at(node: ast.stmt | ast.expr, line: int) -> bool:
     assert node.end_lineno is not None
     return node.lineno <= line <= node.end_lineno
+
+
+def _is_touched(node: ast.stmt | ast.expr, lines: frozenset[int] | None) -> bool:
+    assert node.end_lineno is not None
+    return lines is None or not lines.isdisjoint(range(node.lineno, node.end_lineno + 1))
 
 
 def _innermost(around: list[Place]) -> set[ast.AST]:

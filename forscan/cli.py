@@ -11,7 +11,8 @@ import click
 
 from forscan import __version__, streams
 
-OUTPUT = click.Choice(["full", "concise", "json"])
+OUTPUT = click.Choice(["full", "concise", "json", "github", "sarif"])
+VERDICTS = click.Choice(["full", "concise", "json"])
 COLOR = click.Choice(["auto", "always", "never"])
 
 
@@ -88,6 +89,8 @@ def _common(command: Any) -> Any:
             help="The name of what comes from stdin.",
         ),
         click.option("--all", "everything", is_flag=True, help="Treat all functions as traced."),
+        click.option("--since", metavar="REV", help="Only loops with lines changed since (git)."),
+        click.option("--force-exclude", is_flag=True, help="Exclude files that are named, too."),
         click.option(
             "-j",
             "--jobs",
@@ -137,6 +140,7 @@ _UNROLL = click.option(
     metavar="EXPR",
     help="Verify with this call; write only what is equal.",
 )
+@click.option("--verify", is_flag=True, help="Verify with the calls of [tool.forscan.calls].")
 @click.option(
     "--timeout",
     type=click.FloatRange(min=1),
@@ -175,9 +179,8 @@ def check(ctx: click.Context, /, **options: Any) -> None:
     "--call",
     "calls",
     multiple=True,
-    required=True,
     metavar="EXPR",
-    help="A call such as 'f(jnp.zeros(3), 5)'.",
+    help="A call such as 'f(jnp.zeros(3), 5)' (default: as configured).",
 )
 @click.option(
     "--timeout",
@@ -187,7 +190,7 @@ def check(ctx: click.Context, /, **options: Any) -> None:
 )
 @click.option("--python", default=sys.executable, help="The interpreter that runs your code.")
 @click.option("--markdown", is_flag=True, help="Verdicts and tables for a pull request.")
-@click.option("--output-format", type=OUTPUT, default="full", help="How results are shown.")
+@click.option("--output-format", type=VERDICTS, default="full", help="How results are shown.")
 @click.argument("targets", nargs=-1, required=True, metavar="TARGET | BEFORE.py AFTER.py")
 @click.pass_context
 def verify(ctx: click.Context, /, **options: Any) -> None:
@@ -244,3 +247,34 @@ def explain(ctx: click.Context, code: str) -> None:
         raise click.UsageError(f"there is no code {code!r}; codes look like FSC301")
     click.echo(shown)
     ctx.exit(0)
+
+
+@main.command()
+@click.argument("path", default=".", type=click.Path(exists=True))
+@click.pass_context
+def config(ctx: click.Context, path: str) -> None:
+    """Shows the settings for a file or a folder, and where they come from."""
+    from pathlib import Path
+
+    from forscan.config import ConfigError
+    from forscan.report.settings import settings_text
+
+    try:
+        click.echo(settings_text(Path(path)))
+    except ConfigError as e:
+        _complain(str(e))
+        ctx.exit(2)
+
+
+@main.command()
+@click.pass_context
+def lsp(ctx: click.Context) -> None:
+    """Serves editors over stdin and stdout, by the Language Server Protocol."""
+    from forscan.lsp import INSTALL
+
+    try:
+        from forscan.lsp.serve import serve
+    except ModuleNotFoundError as e:
+        _complain(f"the language server needs {e.name}: {INSTALL}")
+        ctx.exit(2)
+    serve()

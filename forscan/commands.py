@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,13 +17,16 @@ from forscan.model import Refusal
 from forscan.options import Options, from_stdin, settings
 from forscan.report import machine, text
 from forscan.report.diff import unified
+from forscan.report.github import commands
+from forscan.report.sarif import as_sarif
+from forscan.since import SinceError, narrow
 from forscan.types import FileResult, Selection, Status
 
 Step = Callable[[FileResult], FileResult]
 
 
 def convert(options: Options) -> int:
-    if options["calls"]:
+    if options["calls"] or options["verify"]:
         from forscan.verified import verified
 
         after = verified(options)
@@ -43,8 +46,11 @@ def convert(options: Options) -> int:
 
 def check(options: Options) -> int:
     found = _find(options)
-    found.results = [r.tried() for r in found.results]
+    found.results = [r.tried().quiet() for r in found.results]
     _show(found, options, "found")
+    for result in found.results if options["output_format"] in _LINES else ():
+        for comment in result.unused:
+            click.echo(text.error(result.path, comment))
     return _exit_code(found)
 
 
@@ -68,11 +74,16 @@ def _find(options: Options) -> _Found:
 
     if from_stdin(options):
         return _find_in_stdin(options)
-    jobs = collect(options["targets"], for_folder)
+    jobs = collect(options["targets"], for_folder, force_exclude=options["force_exclude"])
     for message in (*jobs.errors, *jobs.notes):
         _complain(message)
     try:
+        if options["since"] is not None:
+            jobs.files = list(narrow(jobs.files, options["since"]))
         results = run(jobs.files, options["jobs"])
+    except SinceError as e:
+        _complain(str(e))
+        return _Found([], failed=True)
     except BrokenProcessPool:
         _complain("a worker process has died; -j 1 needs less memory")
         return _Found([], failed=True)
@@ -88,7 +99,7 @@ def _informed(
 ) -> FileResult:
     """The result with what the calls show about the values, where there are calls."""
     idle = all(o.status is Status.SKIPPED for o in result.outcomes)
-    if idle or not options.get("calls"):
+    if idle or not (options.get("calls") or options.get("verify")):
         return result
     from forscan.verified import informed
 
@@ -123,22 +134,31 @@ def _written(result: FileResult) -> FileResult:
     return result
 
 
+_LINES = ("full", "concise")  # the formats for people
+_DOCUMENTS = {"json": machine.as_json, "sarif": as_sarif}
+
+
 def _show(found: _Found, options: Options, verb: str) -> None:
     results, output = found.results, options["output_format"]
-    if output == "json":
-        click.echo(machine.as_json(results))
-    else:
-        diff = options.get("diff", False)
-        for result in results:
-            if diff and result.changed:
-                click.echo(unified(result.path, result.before, result.after))
-            for outcome in result.outcomes:
-                if outcome.status is Status.SKIPPED and len(results) > 1:
-                    continue
-                shown = text.full(outcome, result) if output == "full" else text.concise(outcome)
-                click.echo(shown, err=diff)
+    diff = options.get("diff", False)
+    if output in _DOCUMENTS:
+        click.echo(_DOCUMENTS[output](results))
+    for result in results if output not in _DOCUMENTS else ():
+        if diff and result.changed:
+            click.echo(unified(result.path, result.before, result.after))
+        shown = commands(result) if output == "github" else _lines(result, results, output)
+        for line in shown:
+            click.echo(line, err=diff)
     _show_errors(results)
     click.echo(text.summary(results, verb), err=True)
+
+
+def _lines(result: FileResult, results: list[FileResult], output: str) -> Iterator[str]:
+    """The outcomes of a file for people; of many files not those that are skipped."""
+    for outcome in result.outcomes:
+        if outcome.status is Status.SKIPPED and len(results) > 1:
+            continue
+        yield text.full(outcome, result) if output == "full" else text.concise(outcome)
 
 
 def _show_stdin(found: _Found, options: Options) -> None:

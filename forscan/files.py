@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fnmatch
 import os
 import stat
 import tempfile
@@ -84,37 +83,26 @@ def reason(error: OSError) -> str:
 
 def python_files(
     folder: Path,
-    exclude: Callable[[Path], tuple[str, ...]],
+    excluded: Callable[[Path], bool],
     failed: Callable[[OSError], None],
 ) -> Iterator[Path]:
-    """The Python files below a folder, in order.
+    """The Python files and notebooks below a folder, in order.
 
     Args:
       folder: where to start.
-      exclude: gives the patterns that hold in a folder.
+      excluded: whether a file or a folder is passed over.
       failed: is told of a folder that cannot be read.
     """
     for name, folders, files in os.walk(folder, onerror=failed):
         here = Path(name)
-        patterns = exclude(here)
-        folders[:] = sorted(
-            f for f in folders if not _is_skipped(f) and not _is_excluded(here / f, patterns)
-        )
-        for path in (here / f for f in sorted(files) if f.endswith(".py")):
-            if not _is_excluded(path, patterns) and _may_be_read(path):
+        folders[:] = sorted(f for f in folders if not _is_skipped(f) and not excluded(here / f))
+        for path in (here / f for f in sorted(files) if f.endswith((".py", ".ipynb"))):
+            if not excluded(path) and _may_be_read(path):
                 yield path
 
 
 def _is_skipped(folder: str) -> bool:
     return folder.startswith(".") or folder in _SKIPPED_FOLDERS
-
-
-def _is_excluded(path: Path, patterns: tuple[str, ...]) -> bool:
-    text = path.as_posix()
-    return any(
-        fnmatch.fnmatch(text, p) or fnmatch.fnmatch(text, f"*/{p}") or p in path.parts
-        for p in patterns
-    )
 
 
 def _may_be_read(path: Path) -> bool:

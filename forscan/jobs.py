@@ -49,19 +49,23 @@ class Jobs:
     notes: list[str] = field(default_factory=list)
 
 
-def collect(targets: Iterable[str], settings: Callable[[Path], Config]) -> Jobs:
+def collect(
+    targets: Iterable[str], settings: Callable[[Path], Config], *, force_exclude: bool = False
+) -> Jobs:
     """The files of all targets, each once, however often and by whatever name it is meant.
 
     Args:
       targets: as they stand on the command line.
       settings: the configuration that holds in a folder; may raise ConfigError.
+      force_exclude: whether files that are named can be excluded as well.
     """
-    return _Collector(settings).run(targets)
+    return _Collector(settings, force_exclude).run(targets)
 
 
 class _Collector:
-    def __init__(self, settings: Callable[[Path], Config]) -> None:
+    def __init__(self, settings: Callable[[Path], Config], force_exclude: bool) -> None:
         self.settings = settings
+        self.force_exclude = force_exclude
         self.found: dict[str, Job] = {}
         self.errors: dict[str, None] = {}
         self.notes: list[str] = []
@@ -91,7 +95,7 @@ class _Collector:
 
     def _add(self, target: Target) -> None:
         config = self.config(target.path.parent)
-        if config is None:
+        if config is None or (self.force_exclude and config.excludes_named(target.path)):
             return
         file = os.path.realpath(target.path)
         job = self.found.get(file) or Job(target.path, (), config)
@@ -104,9 +108,10 @@ class _Collector:
             self._failed(str(e))
             return None
 
-    def _excluded(self, folder: Path) -> tuple[str, ...]:
-        config = self.config(folder)
-        return config.exclude if config is not None else ()
+    def _excluded(self, path: Path) -> bool:
+        """Whether the configuration of the folder that holds a path passes over it."""
+        config = self.config(path.parent)
+        return config is not None and config.excludes(path)
 
     def _unreadable(self, error: OSError) -> None:
         self._failed(f"{error.filename}: cannot be read: {reason(error)}")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 
@@ -26,6 +27,46 @@ class Span:
     end_column: int
 
 
+_SMALL = Refusal(
+    "FSC106",
+    "the loop is too short to be worth a word (min-trips, min-ops)",
+    "Nothing to do; `forscan convert` converts it all the same.",
+)
+
+
+@dataclass(frozen=True)
+class Size:
+    """What a loop comes to when it is unrolled, as far as the source shows it.
+
+    Attributes:
+      trips: the trip count, where it is a number.
+      operations: calls, operators and reads by index in one iteration, those of inner
+        loops as often as they run, and those of functions that the module defines; None
+        where it calls others.
+    """
+
+    trips: int | None
+    operations: int | None
+
+    def is_below(self, trips: int, operations: int) -> bool:
+        """Whether it surely has fewer iterations, or fewer operations in all."""
+        if self.trips is None:
+            return False
+        known = self.operations is not None
+        return self.trips < trips or (known and self.trips * (self.operations or 0) < operations)
+
+    def __str__(self) -> str:
+        if self.trips is None and self.operations is None:
+            return "unrolled it is as long as its input"
+        if self.operations is None:
+            return f"unrolled it is {self.trips} iterations"
+        if self.trips is None:
+            plural = "s" if self.operations != 1 else ""
+            return f"unrolled it is {self.operations} operation{plural} in each iteration"
+        whole = self.trips * self.operations
+        return f"unrolled it is {whole} operations ({self.trips} x {self.operations})"
+
+
 def _spelled(form: str) -> str:
     return "`for`" if form == "for" else f"`lax.{form}`"
 
@@ -43,6 +84,9 @@ class Outcome:
       reasons: why it was refused or skipped; all of them.
       assumptions: what a conversion relies on, each loud when wrong.
       named: whether it was asked for by its line.
+      size: of a `for` in traced code.
+      small: whether that is too little to be worth a word.
+      cell: the number of the cell that it stands in, in a notebook.
     """
 
     file: str
@@ -54,6 +98,15 @@ class Outcome:
     reasons: tuple[Refusal, ...] = ()
     assumptions: tuple[str, ...] = ()
     named: bool = False
+    size: Size | None = None
+    small: bool = False
+    cell: int | None = None
+
+    @property
+    def place(self) -> str:
+        """Where it is: `path:line:column`, or `path:cell N:line:column`."""
+        cell = f":cell {self.cell}" if self.cell is not None else ""
+        return f"{self.file}{cell}:{self.span.line}:{self.span.column}"
 
     @property
     def code(self) -> str:
@@ -80,7 +133,9 @@ class Outcome:
         return "; ".join(self.assumptions)
 
     def as_json(self) -> dict[str, object]:
-        return {
+        """The documented keys; in a notebook also the cell, in which the lines count."""
+        cell = {} if self.cell is None else {"cell": self.cell}
+        return cell | {
             "file": self.file,
             "line": self.span.line,
             "column": self.span.column,
@@ -98,10 +153,17 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Selection:
-    """Which loops of a file are meant: all, those of a function, or the one at a line."""
+    """Which loops of a file are meant: all, those of a function, or the one at a line.
+
+    Attributes:
+      function: the dotted name of a function.
+      line: one in the loop.
+      touched: lines; of several loops only those that stand on one of them are meant.
+    """
 
     function: str | None = None
     line: int | None = None
+    touched: frozenset[int] | None = None
 
 
 @dataclass(frozen=True)
@@ -114,6 +176,8 @@ class FileResult:
       outcomes: one for each loop, in the order of the file.
       error: why the file could not be treated, with its place.
       missing: what was asked for by name or line and is not in the file.
+      unused: comments that suppress nothing, with their places.
+      texts: of the code cells of a notebook, by their numbers.
     """
 
     path: Path
@@ -122,6 +186,8 @@ class FileResult:
     outcomes: tuple[Outcome, ...] = ()
     error: Refusal | None = None
     missing: tuple[str, ...] = ()
+    unused: tuple[Refusal, ...] = ()
+    texts: Mapping[int, str] = field(default_factory=dict)
 
     @property
     def changed(self) -> bool:
@@ -134,6 +200,14 @@ class FileResult:
     def tried(self) -> FileResult:
         """The result where nothing is to be written: what was converted is convertible."""
         return self._revised(Status.CONVERTIBLE, (), after=self.after)
+
+    def quiet(self) -> FileResult:
+        """The result of a check: loops that are too small to pay are passed over."""
+        outcomes = tuple(
+            replace(o, status=Status.SKIPPED, reasons=(_SMALL,)) if o.small and not o.reasons else o
+            for o in self.outcomes
+        )
+        return replace(self, outcomes=outcomes)
 
     def _revised(self, status: Status, reasons: tuple[Refusal, ...], after: bytes) -> FileResult:
         outcomes = tuple(

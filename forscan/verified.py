@@ -20,6 +20,18 @@ if TYPE_CHECKING:
     from forscan.verify import Verification
 
 
+_NOTEBOOK = Refusal(
+    "FSC602",
+    "not verified: the cells of a notebook run one by one",
+    "Move the function to a module, or convert without verifying.",
+)
+_NO_CALL = Refusal(
+    "FSC602",
+    "not verified: no call for this file is given or configured",
+    "Give --call, or name calls under [tool.forscan.calls].",
+)
+
+
 def verified(options: Options) -> Callable[[FileResult], FileResult]:
     """A step behind the conversion that takes back what is not equal.
 
@@ -29,17 +41,20 @@ def verified(options: Options) -> Callable[[FileResult], FileResult]:
     from forscan.report.verification import format_verification
     from forscan.verify import VerifyUnavailable, verify_sources
 
-    taken = options["diff"] or from_stdin(options) or options["output_format"] == "json"
+    taken = options["diff"] or from_stdin(options) or options["output_format"] in ("json", "sarif")
 
     def step(result: FileResult) -> FileResult:
         if not result.changed:
             return result
+        calls = calls_for(options, result.path)
+        if not calls or result.texts:
+            return result.taken_back(_NOTEBOOK if result.texts else _NO_CALL)
         try:
             found = verify_sources(
                 result.before,
                 result.after,
                 result.path,
-                options["calls"],
+                calls,
                 timeout=options["timeout"],
             )
         except VerifyUnavailable as e:
@@ -53,13 +68,24 @@ def verified(options: Options) -> Callable[[FileResult], FileResult]:
     return step
 
 
+def calls_for(options: Options, path: Path) -> tuple[str, ...]:
+    """The calls that verify a file: those of the command line, else those configured.
+
+    Raises:
+      ConfigError: the configuration cannot be used.
+    """
+    return tuple(options["calls"]) or settings(options, path.parent).calls_of(path)
+
+
 def informed(
     result: FileResult, options: Options, config: Config, selections: tuple[Selection, ...]
 ) -> FileResult:
     """The file converted again with what its calls show about its values."""
     from forscan.verify import VerifyUnavailable, observe_source
 
-    calls, timeout = options["calls"], options["timeout"]
+    calls, timeout = calls_for(options, result.path), options["timeout"]
+    if not calls or result.texts:
+        return result
     try:
         facts, failed = observe_source(result.before, result.path, calls, timeout=timeout)
     except VerifyUnavailable as e:
@@ -91,8 +117,12 @@ def verify_command(options: Options) -> int:
 
     try:
         path, before, after = _versions(options)
+        calls = calls_for(options, path)
     except (TargetError, ConfigError) as e:
         click.echo(f"forscan: {e}", err=True)
+        return 2
+    if not calls:
+        click.echo("forscan: give --call, or name calls under [tool.forscan.calls]", err=True)
         return 2
     if after is None:
         return 1
@@ -101,7 +131,7 @@ def verify_command(options: Options) -> int:
             before,
             after,
             path,
-            options["calls"],
+            calls,
             python=options["python"],
             timeout=options["timeout"],
         )
@@ -127,6 +157,8 @@ def _versions(options: Options) -> tuple[Path, bytes, bytes | None]:
     targets = [parse_target(t) for t in options["targets"]]
     if len(targets) > 2 or any(t.path.is_dir() for t in targets):
         raise TargetError("verify takes one target, or two files")
+    if any(t.path.suffix == ".ipynb" for t in targets):
+        raise TargetError("verify takes no notebooks, whose cells run one by one")
     try:
         contents = [t.path.read_bytes() for t in targets]
     except OSError as e:

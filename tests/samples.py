@@ -25,3 +25,30 @@ def decay(x, ws):
     x, _ = jax.lax.scan(step, x, ws[:4], length=4)
     return x
 """
+
+# One loop of each kind: convertible at 7, refused at 14, not traced at 21.
+MIXED = """\
+import jax
+import jax.numpy as jnp
+
+
+@jax.jit
+def decay(x, ws):
+    for i in range(4):
+        x = 0.5 * x + ws[i]
+    return x
+
+
+@jax.jit
+def noisy(x):
+    for i in range(4):
+        print(i)
+        x = jnp.sin(x)
+    return x
+
+
+def plain(x, ws):
+    for i in range(4):
+        x = 0.5 * x + ws[i]
+    return x
+"""

@@ -26,21 +26,24 @@ PACKAGE = ROOT / "forscan"
 # A module may import from its own room and from the floors below it. `flow` is the part of
 # the analyses that knows statements and nothing of jax: finding loops stands on it.
 FLOORS: tuple[tuple[str, ...], ...] = (
-    ("syntax", "diagnostics", "config", "facts"),
-    ("model", "flow", "format", "selfcheck", "suppress"),
-    ("types", "writers"),
+    ("syntax", "diagnostics", "facts"),
+    ("keys",),
+    ("config",),
+    ("model", "flow", "format", "selfcheck"),
+    ("suppress", "types", "writers"),
     ("find",),
     ("analyse",),
     ("passes",),
     ("readers",),
     ("reshape", "restyle"),
     ("plan",),
-    ("chosen", "moved"),
+    ("chosen", "moved", "notebook"),
     ("api",),
     ("files", "options", "streams", "verify"),
     ("tune",),
     ("report",),
     ("jobs", "verified"),
+    ("since", "lsp"),
     ("commands", "tuned"),
     ("cli",),
     ("__main__",),
@@ -52,6 +55,8 @@ THIRD_PARTY = {
     "click": {"cli", "commands", "report", "tuned", "verified"},
     "matplotlib": {"report"},
     "black": {"format"},
+    "pygls": {"lsp"},
+    "lsprotocol": {"lsp"},
     "jax": {"verify.child"},
     "numpy": {"verify.child"},
 }
@@ -153,7 +158,7 @@ def test_the_child_stands_on_its_own() -> None:
 
 def loaded(code: str, folder: Path) -> set[str]:
     """The heavy packages that a process has loaded after running some code."""
-    heavy = {"jax", "jaxlib", "numpy", "libcst", "black"}
+    heavy = {"jax", "jaxlib", "numpy", "libcst", "black", "pygls"}
     tail = (
         f"; import json, sys; print(json.dumps([m for m in {sorted(heavy)} if m in sys.modules]))"
     )

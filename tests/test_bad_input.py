@@ -197,7 +197,7 @@ def test_everything_that_can_be_done_is_done(forscan: Run, tmp_path: Path) -> No
     [
         ("[tool.forscan]\nlinelength = 80\n", ["unknown key 'linelength'", "'line-length'"]),
         ('[tool.forscan]\nexcluded = ["a"]\n', ["unknown key 'excluded'", "'exclude'"]),
-        ("[tool.forscan]\nzzz = 1\n", ["unknown key 'zzz'", "exclude, line-length, to, traced"]),
+        ("[tool.forscan]\nzzz = 1\n", ["unknown key 'zzz'", "line-length, min-ops, min-trips"]),
         ("[tool.forscan]\nline-length = '80'\n", ["line-length", "int"]),
         ("[tool.forscan]\nline-length = true\n", ["line-length", "int"]),
         ("[tool.forscan]\ntraced = 'f'\n", ["traced", "list"]),

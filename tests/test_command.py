@@ -16,7 +16,7 @@ import pytest
 from forscan.api import convert_bytes
 from forscan.config import Config
 from tests.conftest import ROOT, Run
-from tests.samples import DECAY, DECAY_SCAN
+from tests.samples import DECAY, DECAY_SCAN, MIXED
 
 FORI = """\
 import jax
@@ -42,33 +42,6 @@ def noisy(x):
     for i in range(4):
         print(i)
         x = 0.5 * x
-    return x
-"""
-
-# One loop of each kind: convertible at 7, refused at 14, not traced at 21.
-MIXED = """\
-import jax
-import jax.numpy as jnp
-
-
-@jax.jit
-def decay(x, ws):
-    for i in range(4):
-        x = 0.5 * x + ws[i]
-    return x
-
-
-@jax.jit
-def noisy(x):
-    for i in range(4):
-        print(i)
-        x = jnp.sin(x)
-    return x
-
-
-def plain(x, ws):
-    for i in range(4):
-        x = 0.5 * x + ws[i]
     return x
 """
 

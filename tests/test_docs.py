@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import builtins
+import doctest
 import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
 
 from forscan.diagnostics.codes import REGISTRY
 from forscan.diagnostics.explain import markdown
-from tests.conftest import FIXTURES, ROOT
+from forscan.keys import KEYS
+from tests.conftest import FIXTURES, ROOT, Run
 
 
 def test_page_of_codes_is_the_registry() -> None:
@@ -48,3 +57,67 @@ def test_public_names_do_what_the_package_says() -> None:
     assert result.after == path.with_name("loop.to_scan.py").read_bytes()
     assert [o.status for o in result.outcomes] == [forscan.Status.CONVERTED]
     assert all(getattr(forscan, name) is not None for name in forscan.__all__)
+
+
+README = (ROOT / "README.md").read_text()
+
+
+def usage(*command: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", "forscan", *command, "--help"],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=ROOT,
+    )
+    return done.stdout
+
+
+def test_readme_names_every_command() -> None:
+    listed = usage().partition("Commands:\n")[2]
+    commands = re.findall(r"^  (\w+) ", listed, re.M)
+    assert len(commands) >= 6
+    for command in commands:
+        assert f"forscan {command} " in README or f"forscan {command}`" in README, command
+
+
+def test_options_in_the_readme_exist() -> None:
+    """Those that stand behind a command stand in its help; the others in some help."""
+    helps = {c: usage(c) for c in ("convert", "check", "verify", "explain", "config", "lsp")}
+    texts = re.sub(r"```(?:sh|lua)\n.*?```", "", README, flags=re.S)
+    for command, rest in re.findall(r"forscan (\w+)((?: +[^\n`]*)?)", texts):
+        for option in re.findall(r"--[a-z-]+", rest) if command in helps else ():
+            assert option in helps[command] + usage(), (command, option)
+    for option in re.findall(r"`(--[a-z-]+)", texts):
+        assert any(option in text for text in helps.values()), option
+
+
+def test_configuration_of_the_readme_holds(forscan: Run, tmp_path: Path) -> None:
+    """It is one, and it shows every key."""
+    table = next(b for b in re.findall(r"```toml\n(.*?)```", README, re.S) if "[tool." in b)
+    assert tomllib.loads(table)["tool"]["forscan"].keys() == KEYS.keys()
+    (tmp_path / "pyproject.toml").write_text(table)
+    assert forscan("config").returncode == 0
+
+
+def test_hooks_of_the_readme_exist() -> None:
+    hooks = (ROOT / ".pre-commit-hooks.yaml").read_text()
+    named = set(re.findall(r"^  - id: (\S+)", README, re.M))
+    there = set(re.findall(r"^- id: (\S+)", hooks, re.M))
+    assert named and named <= there
+    assert all(f"`{hook}`" in README for hook in there)
+    entry = re.search(r"entry: (forscan convert --verify.*)", README)
+    assert entry is not None and f"  entry: {entry[1]}\n" in hooks
+
+
+def test_how_it_works_as_the_page_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The shell sessions of the page, one behind the other."""
+    monkeypatch.setattr(builtins, "_", None, raising=False)  # a shell leaves its last value there
+    page = (ROOT / "docs" / "how-it-works.md").read_text()
+    blocks = re.findall(r"```pycon\n(.*?)```", page, re.S)
+    assert len(blocks) > 8
+    test = doctest.DocTestParser().get_doctest("".join(blocks), {}, "how-it-works", None, 0)
+    said: list[str] = []
+    done = doctest.DocTestRunner(verbose=False).run(test, out=said.append)
+    assert said == []
+    assert (done.failed, done.attempted > 20) == (0, True)

@@ -26,7 +26,7 @@ _ARRAY_ATTRIBUTES = {
     "imag",
     "weak_type",
 }
-_ARRAY_METHODS = {
+ARRAY_METHODS = {
     "astype",
     "reshape",
     "sum",
@@ -206,7 +206,7 @@ def _of_call(node: ast.Call, context: FunctionContext, depth: int) -> Evidence:
     if isinstance(node.func, ast.Attribute):
         if node.func.attr in ("items", "keys", "values", "split"):
             return Evidence.OTHER
-        if node.func.attr in _ARRAY_METHODS:
+        if node.func.attr in ARRAY_METHODS:
             return Evidence.ARRAY
         if is_place(node.func.value):  # out.at[i].set(…)
             return Evidence.ARRAY
@@ -319,7 +319,7 @@ def _of_uses(expression: ast.expr, context: FunctionContext) -> Evidence:
 def _of_use(node: ast.AST, parent: ast.AST | None, context: FunctionContext) -> Evidence | None:
     match parent:
         case ast.Attribute(attr=attribute):
-            if attribute in _ARRAY_ATTRIBUTES | _ARRAY_METHODS:
+            if attribute in _ARRAY_ATTRIBUTES | ARRAY_METHODS:
                 return Evidence.ARRAY
             if attribute in ("items", "keys", "values", "append", "_replace"):
                 return Evidence.OTHER

@@ -86,6 +86,17 @@ REGISTRY: dict[str, Entry] = _entries(
         "Run `forscan convert` with --unroll, --body or --params.",
     ),
     Entry(
+        "FSC106",
+        "short-loop",
+        "a loop that unrolls to so little that a scan would hardly pay",
+        "Each iteration of a scan costs a loop step, and an unrolled loop can be optimised "
+        "across its iterations: a short one is best left alone. What counts as short is set "
+        "by min-trips (iterations) and min-ops (operations in all) in [tool.forscan]; only "
+        "`check` and editors ask about it.",
+        "for w in (w1, w2):\n    x = jnp.tanh(x @ w)",
+        "Nothing to do; `forscan convert` converts it all the same.",
+    ),
+    Entry(
         "FSC201",
         "unsupported-iterable",
         "an iterable that has no counterpart in a scan",
@@ -387,6 +398,15 @@ REGISTRY: dict[str, Entry] = _entries(
         "",
         "",
         "Check the path, its permissions and its encoding.",
+    ),
+    Entry(
+        "FSC903",
+        "unused-suppression",
+        "a comment suppresses a code that is not reported there",
+        "`# forscan: ignore` stands at no loop, or the loop at which it stands has been "
+        "revised since. Only `check` over whole files says so.",
+        "",
+        "Remove the comment, or the code from its list.",
     ),
     Entry(
         "FSC904",

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 
 from forscan.analyse.cfg import Graph, build
 from forscan.analyse.dataflow import Names, bound_names, live_names
@@ -37,6 +36,10 @@ class ModuleContext:
     imports: Imports
     traced: Traced
     facts: Facts = NO_FACTS
+
+    @cached_property
+    def fors_and_calls(self) -> list[ast.For | ast.Call]:
+        return [n for n in ast.walk(self.tree) if isinstance(n, ast.For | ast.Call)]
 
     @cached_property
     def top_level(self) -> frozenset[str]:
@@ -209,7 +212,7 @@ _MARK = re.compile(r"#\s*forscan:\s*traced\b")
 
 
 def parse_module(
-    source: Source, named: Iterable[str], everything: bool, facts: Facts = NO_FACTS
+    source: Source, named: tuple[str, ...], everything: bool, facts: Facts = NO_FACTS
 ) -> ModuleContext:
     """The module with its functions, imports and traced functions.
 
@@ -219,10 +222,15 @@ def parse_module(
       everything: whether all functions are.
       facts: what calls have shown.
     """
+    module = _parsed(source, named, everything)
+    return module if facts is NO_FACTS else replace(module, facts=facts)
+
+
+@lru_cache(maxsize=4)
+def _parsed(source: Source, named: tuple[str, ...], everything: bool) -> ModuleContext:
+    """An editor asks about one text again and again, and nobody changes a module."""
     tree = source.parse()
     functions, imports = Functions(tree), Imports(tree)
     marked = frozenset(source.position(m.start())[0] for m in _MARK.finditer(source.text))
-    traced = Traced(
-        functions, imports, named=tuple(named), marked_lines=marked, everything=everything
-    )
-    return ModuleContext(source, tree, functions, imports, traced, facts)
+    traced = Traced(functions, imports, named=named, marked_lines=marked, everything=everything)
+    return ModuleContext(source, tree, functions, imports, traced)

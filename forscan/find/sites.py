@@ -67,10 +67,11 @@ def find_sites(module: ModuleContext, forms: tuple[str, ...]) -> Iterator[Site]:
         return contexts[owner]
 
     found = []
-    for node in ast.walk(module.tree):
-        if isinstance(node, ast.For) and "for" in forms:
-            found.append(Site("for", node, context(node)))
-        elif isinstance(node, ast.Call):
+    for node in module.fors_and_calls:
+        if isinstance(node, ast.For):
+            if "for" in forms:
+                found.append(Site("for", node, context(node)))
+        elif module.imports.resolve(node.func) in LAX_LOOPS:
             place = context(node)
             form = LAX_LOOPS.get(place.resolve(node.func) or "")
             if form in forms:

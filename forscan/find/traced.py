@@ -271,6 +271,8 @@ class Traced:
             if path:
                 self.add(function, f"decorated with {path}")
                 self._note_jit(function, decorator)
+            elif self._is_named(decorator, named):
+                self.add(function, "decorated as the configuration says")
         qualified = self.functions.qualified(function)
         first = min([function.lineno, *(d.lineno for d in function.decorator_list)])
         if marked_lines & {first - 1, function.lineno, *range(first, function.lineno)}:
@@ -284,6 +286,15 @@ class Traced:
             bases = {self.imports.resolve(b) for b in owner.bases}
             if bases & _MODULE_BASES:
                 self.add(function, "the call of a module")
+
+    def _is_named(self, decorator: ast.expr, named: tuple[str, ...]) -> bool:
+        """Whether a pattern `@name` means a decorator, with or without arguments."""
+        while isinstance(decorator, ast.Call):
+            decorator = decorator.func
+        names = {
+            f"@{name}" for name in (self.imports.resolve(decorator), dotted(decorator)) if name
+        }
+        return any(fnmatch.fnmatchcase(name, pattern) for name in names for pattern in named)
 
     def _by_call(self, node: ast.Call) -> None:
         path = self.transform(node.func)

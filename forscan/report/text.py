@@ -9,7 +9,7 @@ import click
 
 from forscan.diagnostics.codes import name_of
 from forscan.model import Refusal
-from forscan.syntax.source import Source
+from forscan.syntax.source import Source, Text
 from forscan.types import FileResult, Outcome, Status
 
 _COLOURS = {
@@ -22,16 +22,20 @@ _COLOURS = {
 
 def concise(outcome: Outcome) -> str:
     """`path:line:column: CODE status message`."""
-    place = f"{outcome.file}:{outcome.span.line}:{outcome.span.column}"
     status = click.style(outcome.status.value, fg=_COLOURS[outcome.status])
-    return f"{place}: {outcome.code} {status} {outcome.message}"
+    return f"{outcome.place}: {outcome.code} {status} {outcome.message}"
 
 
 def full(outcome: Outcome, result: FileResult) -> str:
-    """The concise line, the lines that it is about, each reason and its way out."""
-    lines = [concise_head(outcome)]
+    """The head line, the lines that it is about, each reason and its way out.
+
+    A loop that was skipped gets one line: nobody has to do anything about it.
+    """
+    lines = [_head(outcome)]
+    if outcome.status is Status.SKIPPED:
+        return lines[0]
     places = _places(outcome)
-    source = Source.decode(result.before) if places else Source("")
+    source = _source(outcome, result) if places else Text("")
     shown: set[int] = set()
     for line, column, note in places:
         if 0 < line <= len(source.line_starts) and line not in shown:
@@ -41,18 +45,26 @@ def full(outcome: Outcome, result: FileResult) -> str:
             lines.append(f"  {' ' * width} | {' ' * (column - 1)}^ {note}".rstrip())
     for help in dict.fromkeys(r.help for r in outcome.reasons):
         lines.append(f"  {click.style('help', bold=True)}: {help}")
+    if outcome.size is not None and outcome.status is Status.CONVERTIBLE:
+        lines.append(f"  note: {outcome.size}")
     for assumption in outcome.assumptions:
         lines.append(f"  note: {assumption}")
     return "\n".join(lines)
 
 
-def concise_head(outcome: Outcome) -> str:
-    place = f"{outcome.file}:{outcome.span.line}:{outcome.span.column}"
+def _source(outcome: Outcome, result: FileResult) -> Text:
+    """The text that the places of an outcome are in."""
+    return (
+        Source.decode(result.before) if outcome.cell is None else Text(result.texts[outcome.cell])
+    )
+
+
+def _head(outcome: Outcome) -> str:
     status = click.style(outcome.status.value, fg=_COLOURS[outcome.status])
     what = f"{outcome.code} {name_of(outcome.code)}"
-    if outcome.reasons:
-        return f"{place}: {status} [{what}] in {outcome.function}"
-    return f"{place}: {status} [{what}] in {outcome.function}: {outcome.message}"
+    if outcome.status is Status.REFUSED:
+        return f"{outcome.place}: {status} [{what}] in {outcome.function}"
+    return f"{outcome.place}: {status} [{what}] in {outcome.function}: {outcome.message}"
 
 
 def _places(outcome: Outcome) -> list[tuple[int, int, str]]:

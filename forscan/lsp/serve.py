@@ -1,0 +1,15 @@
+"""The server as an editor starts it."""
+
+from __future__ import annotations
+
+from forscan.lsp.commands import take_commands
+from forscan.lsp.server import Server, follow_texts, offer_actions
+
+
+def serve() -> None:
+    """Speaks over stdin and stdout until the editor ends it."""
+    server = Server()
+    follow_texts(server)
+    offer_actions(server)
+    take_commands(server)
+    server.start_io()

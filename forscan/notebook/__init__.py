@@ -1,0 +1,1 @@
+"""Notebooks: the code cells as one module, and back, with every other byte kept."""

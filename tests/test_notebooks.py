@@ -1,0 +1,269 @@
+"""Notebooks: what is in their cells is converted, and every other byte stays."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from forscan.api import convert_bytes
+from forscan.config import Config
+from forscan.notebook.cells import code_cells, written
+from forscan.types import FileResult, Status
+from tests.conftest import Run
+from tests.samples import DECAY, DECAY_SCAN
+
+PATH = Path("a.ipynb")
+LOOP = DECAY.partition("\n\n\n")[2]
+SCAN = DECAY_SCAN.partition("\n\n\n")[2]
+OUTPUT = {"output_type": "stream", "name": "stdout", "text": ["for i in range(4):\n", "é \u2028"]}
+
+
+def cell(source: str | list[str], kind: str = "code", **more: Any) -> dict[str, Any]:
+    text = source.splitlines(keepends=True) if isinstance(source, str) else source
+    made: dict[str, Any] = {"cell_type": kind, "metadata": {"tags": ["x"]}, "source": text}
+    if kind == "code":
+        made |= {"execution_count": 3, "outputs": [OUTPUT]}
+    return made | more
+
+
+def notebook(*cells: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {"cells": list(cells), "metadata": {}, "nbformat": 4, "nbformat_minor": 5, **more}
+
+
+def dumped(content: dict[str, Any], **style: Any) -> bytes:
+    return (json.dumps(content, **({"indent": 1} | style)) + "\n").encode()
+
+
+def convert(content: bytes, to: str = "scan") -> FileResult:
+    result = convert_bytes(content, PATH, Config(to=to))
+    assert convert_bytes(result.after, PATH, Config(to=to)).after == result.after
+    return result
+
+
+def sources(content: bytes) -> list[str]:
+    return ["".join(c["source"]) for c in json.loads(content)["cells"]]
+
+
+ORDINARY = notebook(
+    cell("# A loop\n\n    for i in range(4):", "markdown"),
+    cell("import jax\nimport jax.numpy as jnp"),
+    cell(LOOP.rstrip("\n")),
+    cell("decay(jnp.ones(2), jnp.ones((4, 2)));"),
+)
+
+
+@pytest.mark.parametrize(
+    "style",
+    [
+        {"indent": 1},
+        {"indent": 1, "ensure_ascii": False},
+        {"indent": 4, "sort_keys": True},
+        {"indent": None},
+        {"indent": None, "separators": (",", ":")},
+    ],
+    ids=str,
+)
+def test_only_the_lines_of_the_loop_change(style: dict[str, Any]) -> None:
+    before = dumped(ORDINARY, **style)
+    result = convert(before)
+    assert [(o.cell, o.span.line, o.status) for o in result.outcomes] == [(3, 3, Status.CONVERTED)]
+    after = json.loads(result.after)
+    assert sources(result.after)[2] == SCAN.rstrip("\n")
+    expected = json.loads(before)
+    expected["cells"][2]["source"] = after["cells"][2]["source"]
+    assert result.after == dumped(expected, **style)  # bytes, not only values
+
+
+def test_escapes_of_lines_that_stay() -> None:
+    """An editor may write `é` as it is or escaped, and both in one file."""
+    text = LOOP.replace("return x", "return x  # é")
+    before = dumped(notebook(cell("import jax  # é"), cell(text)), ensure_ascii=False)
+    before = before.replace("return x  # é".encode(), b"return x  # \\u00e9")
+    result = convert(before)
+    old, new = (c.decode().splitlines() for c in (before, result.after))
+    gone = [line[2:] for line in difflib.ndiff(old, new) if line.startswith("- ")]
+    assert len(gone) == 2 and all("range(4)" in g or "0.5 * x" in g for g in gone)
+
+
+def test_source_that_is_one_string() -> None:
+    content = notebook(cell("import jax\n\n\n" + LOOP))
+    content["cells"][0]["source"] = "import jax\n\n\n" + LOOP
+    result = convert(dumped(content))
+    assert json.loads(result.after)["cells"][0]["source"] == DECAY_SCAN
+
+
+@pytest.mark.parametrize(
+    "magic",
+    [
+        "%matplotlib inline",
+        "!ls *.py",
+        "files = !ls",
+        "x = %time 1",
+        "?jax.lax",
+        "jax.lax.scan??",
+        "    %timeit 1",
+    ],
+)
+def test_magics_stay(magic: str) -> None:
+    """In the cell of a loop, and at its place."""
+    head = f"if True:\n{magic}" if magic.startswith(" ") else magic
+    text = f"{head}\nimport jax\n\n\n{LOOP}\n{head}\n"
+    before = dumped(notebook(cell(text)))
+    result = convert(before)
+    assert sources(result.after) == [f"{head}\nimport jax\n\n\n{SCAN}\n{head}\n"]
+
+
+def test_magic_in_a_loop_is_an_effect() -> None:
+    text = LOOP.replace("        x =", "        %time x\n        x =")
+    result = convert(dumped(notebook(cell("import jax"), cell(text))))
+    assert not result.changed
+    (outcome,) = result.outcomes
+    assert outcome.status is Status.REFUSED
+    assert "`%time x` acts on the host" in outcome.message
+    assert [(r.line, r.code) for r in outcome.reasons if r.code == "FSC302"] == [(4, "FSC302")]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        cell("%%bash\nfor i in *; do echo $i; done"),
+        cell("%%time\n" + LOOP),
+        cell("\n%%html\n<b>for</b>"),
+        cell("def ("),
+        cell("await f()"),
+        cell("!ls \\\n  -l"),
+        cell(""),
+        cell([]),
+        cell(LOOP, "raw"),
+        cell(LOOP, "markdown"),
+    ],
+    ids=lambda c: str(c["source"])[:20],
+)
+def test_other_cells_stay(other: dict[str, Any]) -> None:
+    before = dumped(notebook(other, cell("import jax"), other, cell(LOOP), other))
+    result = convert(before)
+    assert [o.cell for o in result.outcomes] == [4]
+    expected = json.loads(before)
+    expected["cells"][3]["source"] = json.loads(result.after)["cells"][3]["source"]
+    assert result.after == dumped(expected)
+
+
+def test_import_goes_to_the_first_cell() -> None:
+    text = LOOP.replace("@jax.jit", "@jit")
+    before = dumped(notebook(cell("from jax import jit"), cell(text)))
+    first, second = sources(convert(before).after)
+    assert first.startswith("from jax import jit\n") and "import" in first[20:]
+    assert "lax.scan" in second
+
+
+@pytest.mark.parametrize("first", ["", "%%bash\nls", "def ("])
+def test_import_goes_to_a_cell_that_is_python(first: str) -> None:
+    text = "x = 1\nfrom jax import jit\n" + LOOP.replace("@jax.jit", "@jit")
+    result = convert(dumped(notebook(cell(first), cell(text))))
+    assert sources(result.after)[0] == first
+    assert "lax.scan" in sources(result.after)[1]
+    assert re.match(r"(from jax )?import .*\nx = 1", sources(result.after)[1])
+
+
+def test_empty_list_of_lines_is_written() -> None:
+    text = dumped(notebook(cell([])), indent=1).decode()
+    (found,) = code_cells(text)
+    assert written(text, found, "a\nb") == '["a\\n", "b"]'
+    assert written(text, found, "") == text[found.start : found.end] == "[]"
+
+
+def test_loops_of_one_cell_and_state_of_another() -> None:
+    """A length that another cell defines, and a comment at the end of the cell above."""
+    first = cell("import jax\nN = 4\n# forscan: ignore")
+    text = LOOP.replace("range(4)", "range(N)")
+    result = convert(dumped(notebook(first, cell(text))))
+    assert [o.status for o in result.outcomes] == [Status.CONVERTED]
+    again = convert(result.after, "for")
+    assert "for " in sources(again.after)[1]
+
+
+def test_ignored_and_unused(forscan: Run, tmp_path: Path) -> None:
+    text = LOOP.replace("range(4):", "range(4):  # forscan: ignore[FSC101]")
+    content = notebook(cell("import jax"), cell(text), cell("x = 1  # forscan: ignore"))
+    (tmp_path / "a.ipynb").write_bytes(dumped(content))
+    done = forscan("check", "a.ipynb")
+    assert done.returncode == 0
+    assert "a.ipynb:1:8: FSC903 cell 3: this comment does not suppress anything" in done.stdout
+
+
+# What is said about them.
+
+
+def test_diagnostics_name_the_cell(forscan: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.ipynb").write_bytes(dumped(ORDINARY))
+    done = forscan("check", "a.ipynb")
+    assert done.returncode == 1
+    assert done.stdout.startswith("a.ipynb:cell 3:3:5: convertible [FSC101")
+    (row,) = json.loads(forscan("check", "--output-format", "json", ".").stdout)
+    assert (row["file"], row["cell"], row["line"], row["column"]) == ("a.ipynb", 3, 3, 5)
+    shown = forscan("check", "--output-format", "github", "a.ipynb").stdout
+    assert "file=a.ipynb,line=1,col=1::" in shown and "(cell 3, line 3)" in shown
+    log = json.loads(forscan("check", "--output-format", "sarif", "a.ipynb").stdout)
+    (found,) = log["runs"][0]["results"]
+    assert found["message"]["text"].startswith("Cell 3, line 3: ")
+
+
+def test_full_output_shows_the_line_of_the_cell(forscan: Run, tmp_path: Path) -> None:
+    text = LOOP.replace("        x =", "        print(i)\n        x =")
+    (tmp_path / "a.ipynb").write_bytes(dumped(notebook(cell("import jax"), cell(text))))
+    shown = forscan("check", "a.ipynb").stdout.splitlines()
+    assert "  4 |         print(i)" in shown
+
+
+def test_diff_and_function(forscan: Run, tmp_path: Path) -> None:
+    before = dumped(ORDINARY)
+    (tmp_path / "a.ipynb").write_bytes(before)
+    done = forscan("convert", "--diff", "a.ipynb::decay")
+    assert done.returncode == 1
+    assert '+    "    def step(x, ws_i):\\n",' in done.stdout.splitlines()
+    assert (tmp_path / "a.ipynb").read_bytes() == before
+    done = forscan("convert", "a.ipynb", "--call", "decay(1, 2)")
+    assert (tmp_path / "a.ipynb").read_bytes() == before
+    assert "FSC602" in done.stdout
+    assert forscan("verify", "a.ipynb", "--call", "decay(1, 2)").returncode == 2
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b"for x in xs: pass",
+        b"\xff",
+    ],
+)
+def test_what_is_no_notebook(content: bytes) -> None:
+    result = convert(content)
+    assert result.error is not None and result.error.code == "FSC901"
+    assert not result.changed
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {},
+        {"cells": {}},
+        {"cells": [{"cell_type": "code"}]},
+        {"cells": [{"source": LOOP}, "x", None, [cell(LOOP)]]},
+        notebook(cell("import jax\x00\n" + LOOP), cell("import jax\n'\ud800'\n" + LOOP)),
+        notebook(cell("import jax\n" + LOOP), metadata={"kernelspec": {"language": "R"}}),
+        notebook(cell("import jax\n" + LOOP), metadata={"language_info": {"name": "julia"}}),
+        notebook(cell("import jax\n# forscan: skip-file\n" + LOOP)),
+        {"worksheets": [{"cells": [cell(LOOP)]}], "nbformat": 3},
+    ],
+    ids=lambda c: str(c)[:40],
+)
+def test_notebooks_with_nothing_for_us(content: dict[str, Any]) -> None:
+    result = convert(dumped(content))
+    assert not result.changed and not result.outcomes and result.error is None
