@@ -72,6 +72,29 @@ _NO_ARRAY = {
     "jax.numpy.ndim",
     "jax.numpy.unstack",
 }
+# Functions of jax and NumPy that give tuples, lists or iterators of arrays, wherever they live.
+_TUPLES = {
+    "hsplit", "vsplit", "dsplit", "split", "array_split", "gradient", "qr", "svd", "eig", "eigh",
+    "slogdet", "lstsq", "lu", "lu_factor", "schur", "polar", "rsf2csf", "hessenberg",
+    "expm_frechet", "tril_indices", "tril_indices_from", "triu_indices", "triu_indices_from",
+    "diag_indices", "diag_indices_from", "mask_indices", "ix_", "unravel_index", "modf",
+    "divmod", "frexp", "polydiv", "meshgrid", "nonzero", "broadcast_arrays", "unstack",
+    "unique_all", "unique_counts", "unique_inverse", "top_k", "approx_max_k", "approx_min_k",
+    "sort_key_val", "rng_bit_generator",
+}  # fmt: skip
+_SEVERAL = _TUPLES | {
+    "cho_factor", "histogram", "histogram2d", "histogramdd", "ogrid", "shape",
+    "broadcast_shapes", "reduce", "reduce_window", "optimization_barrier", "psum", "pmean",
+    "pmax", "pmin", "all_gather", "ppermute", "all_to_all", "stop_gradient", "custom_root",
+    "custom_linear_solve", "platform_dependent", "associative_scan", "cond", "switch", "map",
+    "scan", "while_loop", "fori_loop", "ndindex", "nditer", "ndenumerate", "issubdtype",
+    "result_type", "finfo", "iinfo", "isscalar", "load",
+}  # fmt: skip
+# These do so with several arguments only, or when they are told to.
+_PERHAPS_SEVERAL = {
+    "atleast_1d": 1, "atleast_2d": 1, "atleast_3d": 1, "sort": 1, "average": 2, "unique": 1,
+    "polyfit": 3,
+}  # fmt: skip
 # Functions that take a sequence of arrays: being handed to one proves nothing.
 _OF_SEQUENCES = {
     "stack",
@@ -195,8 +218,10 @@ def _is_number_table(value: object) -> bool:
 
 def _of_call(node: ast.Call, context: FunctionContext, depth: int) -> Evidence:
     path = context.resolve(node.func)
-    if path in _NO_ARRAY:
+    if path in _NO_ARRAY or _gives_several(path or "", node):
         return Evidence.OTHER
+    if path and path.startswith("jax.tree"):
+        return Evidence.UNKNOWN if path.endswith((".map", "tree_map")) else Evidence.OTHER
     if path and path.startswith(_ARRAY_PREFIXES):
         return Evidence.ARRAY
     if path and path.startswith("numpy."):
@@ -213,10 +238,26 @@ def _of_call(node: ast.Call, context: FunctionContext, depth: int) -> Evidence:
     return Evidence.UNKNOWN
 
 
+def _gives_several(path: str, node: ast.Call) -> bool:
+    """Whether a function of jax or NumPy gives back more than one array."""
+    if not path.startswith((*_ARRAY_PREFIXES, "numpy.")) or path.startswith("jax.random."):
+        return False
+    if path.startswith("jax.nn.initializers."):
+        return True
+    tail = path.rsplit(".", 1)[-1]
+    if tail == "where":
+        return len(node.args) + len(node.keywords) == 1
+    if tail in _PERHAPS_SEVERAL:
+        told = any((k.arg or "").startswith(("return", "full")) for k in node.keywords)
+        tuple_given = bool(node.args) and isinstance(node.args[0], ast.Tuple)
+        return told or tuple_given or len(node.args) > _PERHAPS_SEVERAL[tail]
+    return tail in _SEVERAL
+
+
 def _of_subscript(
     base: ast.expr, index: ast.expr, context: FunctionContext, depth: int
 ) -> Evidence:
-    if isinstance(index, ast.Tuple):
+    if isinstance(index, ast.Tuple) or _is_item_of_tuple(base, index, context):
         return Evidence.ARRAY
     of_base = evidence(base, context, depth - 1)
     if of_base in (Evidence.ARRAY, Evidence.NUMPY):
@@ -224,6 +265,14 @@ def _of_subscript(
     if isinstance(index, ast.Slice):
         return of_base
     return _of_uses(ast.Subscript(base, index, ast.Load()), context)
+
+
+def _is_item_of_tuple(base: ast.expr, index: ast.expr, context: FunctionContext) -> bool:
+    """`jnp.linalg.eigh(x)[0]`: one of the arrays in a tuple."""
+    if not isinstance(base, ast.Call) or not isinstance(index, ast.Constant):
+        return False
+    path = context.resolve(base.func) or ""
+    return _gives_several(path, base) and path.rsplit(".", 1)[-1] in _TUPLES
 
 
 def _of_name(node: ast.Name, context: FunctionContext, depth: int) -> Evidence:

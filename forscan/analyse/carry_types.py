@@ -32,6 +32,10 @@ _GROWING = {
     "block",
     "resize",
     "atleast_2d",
+    "convolve",
+    "correlate",
+    "diff",
+    "trim_zeros",
 }
 _INT_TYPES = {
     "int",
@@ -101,6 +105,8 @@ class CarryTypes:
             if self.context.settles(name) or self.context.changes(name):
                 yield self.changed(name)
                 continue
+            if isinstance(start, ast.Tuple | ast.List | ast.Lambda | ast.JoinedStr):
+                yield from self.no_array(name, start)
             yield from self.growth(name)
             yield from self.weak_visitor(name, starts)
             if start is None:
@@ -216,6 +222,18 @@ class CarryTypes:
 
     # The checks.
 
+    def no_array(self, name: str, start: ast.expr) -> Iterator[Refusal]:
+        """State that Python builds: a tuple that grows, a function that is wrapped."""
+        grows = any(isinstance(u, ast.BinOp) and name in names_in(u) for u in self.updates(name))
+        if isinstance(start, ast.Lambda) or grows:
+            what = "a function" if isinstance(start, ast.Lambda) else "no array, and grows"
+            yield refuse(
+                "FSC405",
+                self.loop,
+                f"{name} is {what}: a scan's carry is made of arrays of one type",
+                "Keep the Python loop.",
+            )
+
     def growth(self, name: str) -> Iterator[Refusal]:
         """Concatenating to itself, or an einsum whose labels do not come back."""
         for update in self.updates(name):
@@ -236,6 +254,15 @@ class CarryTypes:
                         "Append to a list and stack it after the loop, or write into a buffer of full size.",
                     )
                     return
+            if _of_slices(update, name):
+                yield refuse(
+                    "FSC405",
+                    update,
+                    f"{name} is made of slices of itself: its shape changes in each iteration, and "
+                    "a scan's carry has one shape",
+                    "Keep the Python loop, or write into a buffer of full size.",
+                )
+                return
             if _adds_axis(update, name):
                 yield refuse(
                     "FSC405",
@@ -460,6 +487,16 @@ def _einsum_drifts(call: ast.Call, name: str) -> bool:
     for label, argument in zip(labels, call.args[1:], strict=False):
         if isinstance(argument, ast.Name) and argument.id == name and label != output:
             return True
+    return False
+
+
+def _of_slices(update: ast.expr, name: str) -> bool:
+    """`x[1:] - x[:-1]`: arithmetic on nothing but parts of the state."""
+    match update:
+        case ast.BinOp(left=left, right=right):
+            return _of_slices(left, name) and _of_slices(right, name)
+        case ast.Subscript(value=ast.Name(id=base), slice=ast.Slice() as part) if base == name:
+            return any(b is not None for b in (part.lower, part.upper, part.step))
     return False
 
 

@@ -5,11 +5,21 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
+from forscan.analyse.arrays import assigned_values
 from forscan.analyse.lists import appended
 from forscan.find.context import FunctionContext
+from forscan.find.traced import Function
 from forscan.model import Refusal
 from forscan.syntax.names import binds, is_place, names_in, parameters, walk_all, walk_scope
 
+_HAIKU_STATE = {
+    "next_rng_key",
+    "next_rng_keys",
+    "maybe_next_rng_key",
+    "get_parameter",
+    "get_state",
+    "set_state",
+}
 _MUTATING = {
     "append",
     "extend",
@@ -358,33 +368,64 @@ class Effects:
     def _callee(self, node: ast.Call, shown: str) -> Iterator[Refusal]:
         """Looks into the functions of the module that the body calls."""
         for expression in [node.func, *node.args]:
-            for callee in self.context.module.traced.candidates(expression):
-                if isinstance(callee, ast.Lambda):
-                    continue
+            for callee in _meant(expression, self.context):
                 why = _effect_of(self.context, callee, set())
                 if why:
+                    name = getattr(callee, "name", "the lambda")
                     yield refuse(
-                        "FSC303" if "host" not in why else "FSC302",
+                        _code_of(why),
                         node,
-                        f"{callee.name} {why}: inside a scan that happens once, with tracers",
+                        f"{name} {why}: inside a scan that happens once, with tracers",
                         "Give the value back from the function instead.",
                     )
                     return
 
 
+def _code_of(why: str) -> str:
+    if "another value" in why or "hidden state" in why:
+        return "FSC308"
+    return "FSC302" if "host" in why else "FSC303"
+
+
+def _meant(expression: ast.expr, context: FunctionContext) -> Iterator[Function | ast.Lambda]:
+    """The functions of the module that an expression may be, through a partial with a name."""
+    yield from context.module.traced.candidates(expression)
+    if isinstance(expression, ast.Name):
+        constant = context.module.constants.get(expression.id)
+        values = [*assigned_values(expression.id, context), *([constant] if constant else [])]
+        for value in values:
+            if isinstance(value, ast.Call):
+                yield from context.module.traced.candidates(value)
+
+
+def _hidden_state(path: str, node: ast.Call) -> bool:
+    """Whether a call makes or uses parameters or a stream of keys that it does not name."""
+    tail = path.rsplit(".", 1)[-1]
+    if path.startswith("haiku."):
+        return tail[:1].isupper() or tail in _HAIKU_STATE
+    if path.startswith(("flax.linen.", "flax.nnx.")):
+        return tail[:1].isupper()
+    base = node.func.value if isinstance(node.func, ast.Attribute) else None
+    return isinstance(base, ast.Name | ast.Attribute) and ast.unparse(base).endswith("rngs")
+
+
 def _effect_of(
     context: FunctionContext,
-    function: ast.FunctionDef | ast.AsyncFunctionDef,
+    function: Function | ast.Lambda,
     seen: set[ast.AST],
 ) -> str | None:
     """In a few words what a function of the module does to the world, if anything."""
     if function in seen or len(seen) > 40:
         return None
     seen.add(function)
-    place = FunctionContext(context.module, function)
-    local = set(binds(function.body)) - place.outside
+    place, suite = context, list[ast.stmt]()
+    if isinstance(function, ast.Lambda):
+        suite = [ast.Expr(function.body)]
+    else:
+        place, suite = FunctionContext(context.module, function), function.body
+    local = set(binds(suite)) - place.outside
     given = set(parameters(function))
-    for node in walk_scope(function.body):
+    for node in walk_scope(suite):
         if isinstance(node, ast.Global | ast.Nonlocal):
             return f"changes {', '.join(node.names)} of an outer scope"
         if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
@@ -402,20 +443,21 @@ def _effect_of(
             return f"acts on the host ({ast.unparse(node.func)})"
         if path == "next" or path.startswith(_RUN_ONCE):
             return f"reads {ast.unparse(node.func)}, which gives another value each time"
+        if _hidden_state(path, node):
+            return f"keeps hidden state per call ({ast.unparse(node.func)})"
         if isinstance(node.func, ast.Attribute) and node.func.attr in _MUTATING:
             base = node.func.value
             root = base.value if isinstance(base, ast.Attribute) else base
             statement = isinstance(context.module.functions.parents.get(node), ast.Expr)
             if (
-                statement
+                (statement or node.func.attr in ("pop", "popleft", "popitem"))
                 and isinstance(root, ast.Name)
                 and (root.id in given or root.id not in local)
             ):
                 if not path.startswith(("jax.", "optax.")):
                     return f"changes {ast.unparse(base)}"
-        for callee in context.module.traced.candidates(node.func):
-            if not isinstance(callee, ast.Lambda):
-                inner = _effect_of(context, callee, seen)
-                if inner:
-                    return f"calls {callee.name}, which {inner}"
+        for callee in _meant(node.func, place):
+            inner = _effect_of(context, callee, seen)
+            if inner:
+                return f"calls {getattr(callee, 'name', 'a lambda')}, which {inner}"
     return None

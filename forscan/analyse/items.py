@@ -1,7 +1,8 @@
 """Are the items of an unproven iterable used as arrays only?
 
-If the iterable were a list, a scan would hand the body a list of slices. Where all
-uses of an item are arithmetic or jax functions, that raises at trace time: loud.
+If the iterable were a list, a scan would hand the body a list of slices. Where an item
+meets arithmetic or a function of jax that takes no lists, that raises at trace time: loud.
+A list can be indexed, unpacked, added up and written into an array: that shows nothing.
 """
 
 from __future__ import annotations
@@ -10,11 +11,20 @@ import ast
 from collections.abc import Iterable
 
 from forscan.analyse.arrays import assigned_values, is_array
+from forscan.analyse.trip_count import literal_int
 from forscan.find.context import FunctionContext
 from forscan.syntax.names import is_place, parameters, target_names, walk_all
 
 _LOUD = ("jax.numpy.", "jax.nn.", "jax.lax.", "jax.random.", "jax.scipy.")
 _OF_SEQUENCES = {"stack", "array", "asarray", "concatenate", "hstack", "vstack"}
+# Functions of jax that take a list for an array, or any tree.
+_OF_LISTS = {
+    *_OF_SEQUENCES, "dstack", "column_stack", "block", "one_hot", "stop_gradient",
+    "optimization_barrier", "psum", "pmean", "pmax", "pmin", "float16", "bfloat16", "float32",
+    "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "bool_",
+    "result_type", "broadcast_arrays", "select", "choose", "piecewise", "ix_", "full",
+    "full_like", "shape", "ndim", "size", "custom_root", "custom_linear_solve",
+}  # fmt: skip
 _OF_TREES = {"cond", "switch", "scan", "while_loop", "fori_loop", "map", "associative_scan"}
 _SAME_ARGUMENTS = {
     "jax.grad",
@@ -46,13 +56,18 @@ _ARRAY_ATTRIBUTES = {
 _TREES = {"jax.tree.map", "jax.tree_util.tree_map", "jax.tree_map"}
 
 
-def used_as_arrays(target: ast.expr, loop: ast.For, context: FunctionContext) -> bool:
-    """Whether every item is used, at least once, and only as an array."""
+def used_as_arrays(target: ast.expr, loop: ast.For, context: FunctionContext) -> bool | None:
+    """Whether the items are used as arrays and as nothing else.
+
+    None where a list of arrays could be used so as well.
+    """
     names = target_names(target)
     unpacked = isinstance(target, ast.Tuple | ast.List)
     judged = [_judge(name, loop.body, context, 3, unpacked) for name in names]
     used = [j for j in judged if j is not None]
-    if not used and isinstance(loop.target, ast.Name):  # for pair in enumerate(xs)
+    read = {n.id for n in walk_all(loop.body) if isinstance(n, ast.Name)}
+    in_pair = target is not loop.target and isinstance(loop.target, ast.Name)
+    if not used and in_pair and isinstance(loop.target, ast.Name):  # for pair in enumerate(xs)
         parts = [
             n
             for n in walk_all(loop.body)
@@ -60,8 +75,11 @@ def used_as_arrays(target: ast.expr, loop: ast.For, context: FunctionContext) ->
             and isinstance(n.value, ast.Name)
             and n.value.id == loop.target.id
         ]
-        used = [bool(_use(p, context.module.functions.parents, context, 3, False)) for p in parts]
-    return bool(used) and all(used)
+        found = [_use(p, context.module.functions.parents, context, 3, False) for p in parts]
+        used = [f for f in found if f is not None]
+    if not used:
+        return None if read & set(names) else False
+    return all(used)
 
 
 def _judge(
@@ -93,8 +111,17 @@ def _use(
     match parent:
         case ast.BinOp(op=op):
             # Unpacked weights and biases come as lists of tuples, not as one array.
-            return not (unpacked and isinstance(op, ast.MatMult))
-        case ast.Compare() | ast.UnaryOp() | ast.AugAssign():
+            if unpacked and isinstance(op, ast.MatMult):
+                return False
+            other = parent.right if parent.left is node else parent.left
+            repeats = isinstance(op, ast.Mult) and isinstance(literal_int(other), int)
+            return None if repeats else True
+        case ast.Compare(ops=ops):
+            ordered = any(isinstance(o, ast.Lt | ast.LtE | ast.Gt | ast.GtE) for o in ops)
+            return True if ordered else None
+        case ast.UnaryOp(op=unary):
+            return None if isinstance(unary, ast.Not) else True
+        case ast.AugAssign():
             return True
         case ast.Attribute(attr=attribute):
             if attribute == "shape":  # rows of a list may have different shapes
@@ -105,23 +132,30 @@ def _use(
                 return True
             if isinstance(index, ast.Constant) and isinstance(index.value, str):
                 return False
-            return isinstance(index, ast.Constant | ast.Tuple | ast.Slice | ast.Name)
+            if isinstance(index, ast.Tuple):
+                return True
+            return None if isinstance(index, ast.Constant | ast.Slice | ast.Name) else False
         case ast.Call(func=function, args=arguments) if node in arguments:
             return _argument(parent, function, arguments.index(node), context, depth, unpacked)
         case ast.keyword():
             call = parents[parent]
             assert isinstance(call, ast.Call)
-            path = context.resolve(call.func) or ""
-            return path.startswith(_LOUD)
+            return True if _takes_arrays(context.resolve(call.func) or "") else None
         case ast.comprehension() | ast.For():
-            return True
+            return None
         case ast.Assign(targets=[ast.Name(id=name)], value=value) if value is node:
             if depth == 0:
                 return False
             return _judge(name, context.node.body, context, depth - 1, unpacked)
         case ast.Assign(value=value) if value is node:
-            return True
+            return None
     return False
+
+
+def _takes_arrays(path: str) -> bool:
+    """Whether a function of jax raises when it is handed a list."""
+    tail = path.rsplit(".", 1)[-1]
+    return path.startswith(_LOUD) and tail not in _OF_LISTS | _OF_TREES
 
 
 def _is_asserted(node: ast.AST, parents: dict[ast.AST, ast.AST]) -> bool:
@@ -140,16 +174,17 @@ def _argument(
 ) -> bool | None:
     path = context.resolve(function) or ""
     if path.startswith(_LOUD):
-        return path.rsplit(".", 1)[-1] not in _OF_SEQUENCES
+        in_lists = path.rsplit(".", 1)[-1] in _OF_SEQUENCES
+        return False if in_lists else _takes_arrays(path) or None
     if path in ("enumerate", "zip", "sum", "len", "reversed"):
-        return True
+        return None
     if path.startswith(("jax.tree", "jax.debug")):
         return None
     if isinstance(function, ast.Attribute):
         if function.attr == "append":
             return None
         if is_place(function.value):  # buffer.at[i].set(item)
-            return True
+            return None
     callee = next(iter(context.module.traced.candidates(function)), None)
     if callee is None:
         # `hs.append(cell(h, x))` of an unknown cell: an array in most code, and a

@@ -345,7 +345,8 @@ def _needed_after(state: State, node: ast.For, context: FunctionContext) -> list
     inside = set(ast.walk(node))
     for name in state.carried:
         start = checker.start(name)
-        if start is None or not checker.is_number(start):
+        plain = isinstance(start, ast.Attribute) or (start is not None and checker.is_number(start))
+        if not plain:
             continue
         behind = [n for n in context.node.body if n not in inside]
         for use in Uses(context, behind).of(name, integer=True):

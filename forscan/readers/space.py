@@ -354,7 +354,8 @@ class _Reader:
                 f"{shown} is no array: a scan takes slices of arrays along their leading axis",
                 "Iterate an array, or stack equal items into one before the loop.",
             )
-        if found is Evidence.UNKNOWN and not self.items_are_arrays(target):
+        as_arrays = self.items_are_arrays(target) if found is Evidence.UNKNOWN else True
+        if as_arrays is False:
             raise _no(
                 "FSC202",
                 node,
@@ -364,8 +365,12 @@ class _Reader:
                 f"`jax.tree.map(lambda *leaves: jnp.stack(leaves), *{shown})`.",
             )
         trips = (leading(node, self.context),)
+        unpacked = found is Evidence.UNKNOWN and not isinstance(target, ast.Name)
+        length = f"len({shown})"
+        if as_arrays is None or unpacked:  # a list of equal arrays comes out right as well
+            shown = f"{self.spelling.jnp}.asarray({shown})"
         if isinstance(target, ast.Name):
-            return Space(elements=(Element(target.id, shown),), trips=trips)
+            return Space(elements=(Element(target.id, shown, length=length),), trips=trips)
         return self.rows(target, shown, trips)
 
     def items(self, target: ast.expr, node: ast.expr) -> Space:
@@ -390,7 +395,7 @@ class _Reader:
         unpack = f"{self.text(target)} = {row}"
         return Space(elements=(Element(row, shown),), head=(unpack,), trips=trips)
 
-    def items_are_arrays(self, target: ast.expr) -> bool:
+    def items_are_arrays(self, target: ast.expr) -> bool | None:
         """Whether the body uses the items only as arrays: a list there would raise."""
         from forscan.analyse.items import used_as_arrays
 
