@@ -83,7 +83,9 @@ def test_readme_names_every_command() -> None:
 
 def test_options_in_the_readme_exist() -> None:
     """Those that stand behind a command stand in its help; the others in some help."""
-    helps = {c: usage(c) for c in ("convert", "check", "verify", "explain", "config", "lsp")}
+    helps = {
+        c: usage(c) for c in ("convert", "check", "verify", "tune", "explain", "config", "lsp")
+    }
     texts = re.sub(r"```(?:sh|lua)\n.*?```", "", README, flags=re.S)
     for command, rest in re.findall(r"forscan (\w+)((?: +[^\n`]*)?)", texts):
         for option in re.findall(r"--[a-z-]+", rest) if command in helps else ():

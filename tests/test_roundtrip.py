@@ -27,7 +27,12 @@ _INLINED = "the body was called, and is called inside of another one"
 _ORDER = "the parts of the state, or of the slices, come in another order"
 _LESS = "a hint, or an output that nobody reads, is left out"
 _FORM = "it was no scan and no fori_loop"
+_CUT = "the parts of a zip, which may differ in length, are cut to the shortest"
+_INDEX = "an index that counts down is an element on the way back"
 OTHER_PROGRAMS = {
+    "appends/several": _INDEX,
+    "iterables/enumerate_slice": _CUT,
+    "typed/zipped_lists": _CUT,
     "algorithm/training_step": _INLINED,
     "algorithm/training_step_tuned": _LESS,
     "back/comments": _ORDER,

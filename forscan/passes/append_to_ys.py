@@ -346,7 +346,7 @@ class _Uses:
             call = self.parents.get(parent)
             if isinstance(call, ast.Call) and self.is_tree_stack(call):
                 self.tree = True
-                self.replace(call, self.name(flipped))
+                self.replace(call, self.tree_name(flipped))
                 return True
         if isinstance(parent, ast.Subscript) and parent.value is whole and whole is node:
             if isinstance(parent.ctx, ast.Load) and not isinstance(parent.slice, ast.Slice):
@@ -360,6 +360,13 @@ class _Uses:
     def name(self, flipped: bool) -> str:
         backwards = flipped != self.reverse
         return f"{self.filled.name}[::-1]" if backwards else self.filled.name
+
+    def tree_name(self, flipped: bool) -> str:
+        """A tree of stacks; turned round, each of them is."""
+        if flipped == self.reverse:
+            return self.filled.name
+        spelled = f"{self.draft.spelling.jax}.tree.map"
+        return f"{spelled}(lambda leaf: leaf[::-1], {self.filled.name})"
 
     def stack(self, call: ast.Call, path: str, flipped: bool) -> bool:
         """`jnp.stack(out, axis=k)` over items becomes the array, its axis moved."""

@@ -82,8 +82,10 @@ def _taken(draft: Draft, tree: ast.expr) -> Draft:
     if not calls:
         return draft
     shown = one_line(draft.context.source, tree)
+    whole = counter.stop.endswith(f"tree.leaves({shown})[0].shape[0]")
     # A tree whose leaves are longer than the loop is cut; one that is shorter raises.
     source = f"{draft.spelling.jax}.tree.map(lambda leaf: leaf[:{counter.stop}], {shown})"
+    source = shown if whole else source
     named = only_assigned(draft, calls)
     if named is not None:
         edits, name = [body.remove(named[0])], named[1]
@@ -91,5 +93,5 @@ def _taken(draft: Draft, tree: ast.expr) -> Draft:
         base = shown.rsplit(".", 1)[-1]
         name = draft.fresh.name(*filter(None, [singular(base)]), f"{base}_i", "item")
         edits = [body.replace(call, name) for call in calls]
-    element = Element(name, source, is_array=False, gives_length=False)
+    element = Element(name, source, is_array=False, gives_length=whole)
     return draft.with_loop(body=body.edited(edits), elements=(*draft.loop.elements, element))
