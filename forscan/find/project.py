@@ -83,12 +83,12 @@ def traced_across(modules: Mapping[Path, ModuleContext]) -> dict[Path, frozenset
     work = list(known)
     while work:
         for use in set(known[work.pop()].uses()):
-            place = _place(use, by_name)
+            place = _definition(use, known, by_name)
             if place is None:
                 continue
             path, function = place
-            node = known[path].functions.get(function)
-            if node is None or node in known[path].context.traced.why:
+            node = known[path].functions[function]
+            if node in known[path].context.traced.why:
                 continue
             found.setdefault(path, set()).add(function)
             known[path].context.traced.also(node, "used by traced code of another file")
@@ -96,13 +96,34 @@ def traced_across(modules: Mapping[Path, ModuleContext]) -> dict[Path, frozenset
     return {path: frozenset(names) for path, names in found.items()}
 
 
+def _definition(
+    use: str, known: Mapping[Path, _Module], by_name: Mapping[str, Path], depth: int = 4
+) -> tuple[Path, str] | None:
+    """The file and the function in it that a dotted name means, through what others import."""
+    place = _place(use, by_name)
+    if place is None or not depth:
+        return None
+    path, name = place
+    if name in known[path].functions:
+        return place
+    root, _, rest = name.partition(".")
+    if root not in known[path].imported:
+        return None
+    whole = ".".join(filter(None, [known[path].imported[root], rest]))
+    return _definition(whole, known, by_name, depth - 1)
+
+
 def _place(use: str, modules: Mapping[str, Path]) -> tuple[Path, str] | None:
-    """The file and the function in it that a dotted name means."""
+    """The file that a dotted name begins with, and the rest of it.
+
+    A package whose outer folder has no `__init__.py` is known by a shorter name.
+    """
     parts = use.split(".")
     for cut in range(len(parts) - 1, 0, -1):
-        module = ".".join(parts[:cut])
-        if module in modules:
-            return modules[module], ".".join(parts[cut:])
+        for first in range(max(cut - 1, 1)):
+            module = ".".join(parts[first:cut])
+            if module in modules:
+                return modules[module], ".".join(parts[cut:])
     return None
 
 

@@ -90,14 +90,14 @@ def _header(loop: Loop, fresh: Fresh, spelling: Spelling) -> tuple[str, list[str
         if not targets:
             return f"for {counter.name} in {numbers}:", []
         if _numbers_all(counter, loop):
-            target, source = _together(targets, sources)
+            target, source = _together(targets, sources, loop)
             target = target if len(targets) == 1 else f"({target})"
             return f"for {counter.name}, {target} in enumerate({source}):", []
         targets, sources = [counter.name, *targets], [numbers, *sources]
     if not targets:
         spare = "_" if may_forget(fresh) else fresh.name("trip")
         return f"for {spare} in range({loop.length}):", []
-    target, source = _together(targets, sources)
+    target, source = _together(targets, sources, loop)
     return f"for {target} in {source}:", []
 
 
@@ -107,11 +107,16 @@ def _numbers_all(counter: Counter, loop: Loop) -> bool:
     return plain and (counter.start, counter.step) == ("0", "1") and not loop.reverse
 
 
-def _together(targets: list[str], sources: list[str]) -> tuple[str, str]:
-    """The target and the iterable that take all sources in step."""
+def _together(targets: list[str], sources: list[str], loop: Loop) -> tuple[str, str]:
+    """The target and the iterable that take all sources in step.
+
+    A scan has checked that they are of one length. From the end that makes a difference:
+    it has to be the same end.
+    """
     if len(targets) == 1:
         return targets[0], sources[0]
-    return ", ".join(targets), f"zip({', '.join(sources)})"
+    strict = ", strict=True" if loop.reverse else ""
+    return ", ".join(targets), f"zip({', '.join(sources)}{strict})"
 
 
 def _iterable(element: Element, loop: Loop) -> str:
