@@ -21,6 +21,8 @@ class FilledList:
       values: what each of them appends.
       fresh: whether the list is empty when the loop begins.
       seeded: whether it surely has items by then, and nobody else has it.
+      looked_at: whether its items are read before the loop, as the start of the state is:
+        then the items of the loop have their type, or the carry has not.
       uses: reads of the list behind the loop.
       branch: the statement of the body whose branches append, each at most once; its test
         is decided before the loop.
@@ -32,6 +34,7 @@ class FilledList:
     values: tuple[ast.expr, ...]
     fresh: bool
     seeded: bool
+    looked_at: bool
     uses: tuple[ast.Name, ...]
     branch: ast.If | None = None
 
@@ -62,7 +65,7 @@ def appended(statement: ast.stmt) -> tuple[str, ast.expr] | None:
 def find_lists(loop: ast.For, context: FunctionContext) -> tuple[list[FilledList], list[Refusal]]:
     """The lists that the loop fills, and what is wrong with the others."""
     growth: dict[str, list[tuple[ast.stmt, ast.expr]]] = {}
-    branches: dict[str, ast.If] = {}
+    branches: dict[str, list[ast.If]] = {}
     bound = {*binds(loop.body), *target_names(loop.target)}
     for statement in loop.body:
         found = appended(statement)
@@ -70,8 +73,11 @@ def find_lists(loop: ast.For, context: FunctionContext) -> tuple[list[FilledList
             growth.setdefault(found[0], []).append((statement, found[1]))
         elif isinstance(statement, ast.If) and _is_decided(statement.test, bound):
             for name, steps in _in_branches(statement).items():
-                if name not in growth:
-                    growth[name], branches[name] = steps, statement
+                growth.setdefault(name, []).extend(steps)
+                branches.setdefault(name, []).append(statement)
+    for name, found_in in branches.items():
+        if len(growth[name]) > sum(len(_in_branches(b)[name]) for b in found_in[:1]):
+            del growth[name]  # in branches and besides: the effects say what that means
     lists: list[FilledList] = []
     refusals: list[Refusal] = []
     for name, steps in growth.items():
@@ -92,7 +98,7 @@ def find_lists(loop: ast.For, context: FunctionContext) -> tuple[list[FilledList
                 )
             )
         filled = _filled(name, definition, steps, loop, context)
-        lists.append(replace(filled, branch=branches.get(name)))
+        lists.append(replace(filled, branch=next(iter(branches.get(name, ())), None)))
     return lists, refusals
 
 
@@ -154,6 +160,7 @@ def _filled(
         tuple(v for _, v in steps),
         empty and not touched and plain,
         seeded,
+        bool(looking),
         tuple(uses),
     )
 

@@ -349,6 +349,8 @@ class _Uses:
                 self.replace(call, self.tree_name(flipped))
                 return True
         if isinstance(parent, ast.Subscript) and parent.value is whole and whole is node:
+            if self.filled.seeded and not self.filled.looked_at:
+                return False  # put into one array, the items before the loop may change their type
             if isinstance(parent.ctx, ast.Load) and not isinstance(parent.slice, ast.Slice):
                 self.plain += 1
                 return self.array_items()
