@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,8 +21,6 @@ from forscan.report.github import commands
 from forscan.report.sarif import as_sarif
 from forscan.since import SinceError, narrow
 from forscan.types import FileResult, Selection, Status
-
-Step = Callable[[FileResult], FileResult]
 
 
 def convert(options: Options) -> int:

@@ -53,7 +53,6 @@ _ARRAY_ATTRIBUTES = {
     "std",
     "var",
 }
-_TREES = {"jax.tree.map", "jax.tree_util.tree_map", "jax.tree_map"}
 
 
 def used_as_arrays(target: ast.expr, loop: ast.For, context: FunctionContext) -> bool | None:
