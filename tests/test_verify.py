@@ -858,3 +858,18 @@ def test_verdicts_do_not_disturb_the_result(
     assert "lax.scan" in done.stdout
     assert "equal (" in done.stderr
     assert "equal (" not in done.stdout
+
+
+def test_numbers_that_are_static_stay_so(forscan: Run, tmp_path: Path) -> None:
+    """A float that jit needs as a Python value is no data of the call."""
+    (tmp_path / "a.py").write_text(
+        "from functools import partial\n\nimport jax\nimport jax.numpy as jnp\n\n\n"
+        '@partial(jax.jit, static_argnames=("dt", "rates"))\n'
+        "def f(x, dt, rates=()):\n    for _ in range(3):\n        x = x + dt * jnp.sin(x)\n"
+        "    for rate in rates:\n        x = rate * x\n    return x\n"
+    )
+    call = "f(jnp.ones(3), 0.5, rates=(0.5, 0.25))"
+    done = forscan("convert", "--to", "scan", "a.py", "--call", call)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (tmp_path / "a.py").read_text().count("lax.scan") == 2
+    assert "equal (proved)" in done.stdout

@@ -276,7 +276,7 @@ def _is_item_of_tuple(base: ast.expr, index: ast.expr, context: FunctionContext)
 
 
 def _of_name(node: ast.Name, context: FunctionContext, depth: int) -> Evidence:
-    if _is_starred(node.id, context):
+    if _is_starred(node.id, context) or _is_static(node.id, context):
         return Evidence.OTHER
     annotated = _annotation(node.id, context)
     if annotated is not None:
@@ -289,6 +289,12 @@ def _of_name(node: ast.Name, context: FunctionContext, depth: int) -> Evidence:
     if known and node.id not in context.parameters:
         return known[0] if len(set(known)) == 1 else Evidence.UNKNOWN
     return _of_uses(node, context)
+
+
+def _is_static(name: str, context: FunctionContext) -> bool:
+    """Whether jit was told that a parameter is static: an array cannot be hashed."""
+    info = context.module.traced.jitted.get(context.node)
+    return info is not None and name in info.static
 
 
 def _is_starred(name: str, context: FunctionContext) -> bool:

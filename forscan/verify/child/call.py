@@ -52,10 +52,20 @@ class Call:
                 kwargs[keyword.arg] = value(keyword.value)
         return cls(value(node.func), tuple(args), kwargs)
 
+    def _static(self) -> list[bool]:
+        """For each leaf whether jit was told that its argument is static."""
+        info = getattr(self.function, "_jit_info", None)  # JAX has no public way to ask
+        numbers = set(getattr(info, "static_argnums", ()) or ())
+        names = set(getattr(info, "static_argnames", ()) or ())
+        args = [_all_leaves(a, k in numbers) for k, a in enumerate(self.args)]
+        kwargs = {k: _all_leaves(v, k in names) for k, v in self.kwargs.items()}
+        return jax.tree.leaves((tuple(args), kwargs))
+
     def split(self) -> tuple[list[Any], Callable[[list[Any]], Any]]:
         """The leaves that are data, and the call with other data in their place."""
         leaves, tree = jax.tree.flatten((self.args, self.kwargs))
-        where = [i for i, leaf in enumerate(leaves) if is_data(leaf)]
+        static = self._static()
+        where = [i for i, leaf in enumerate(leaves) if is_data(leaf) and not static[i]]
 
         def call(data: list[Any]) -> Any:
             full = list(leaves)
@@ -65,6 +75,10 @@ class Call:
             return self.function(*args, **kwargs)
 
         return [leaves[i] for i in where], call
+
+
+def _all_leaves(tree: Any, value: bool) -> Any:
+    return jax.tree.map(lambda _: value, tree)
 
 
 def is_data(leaf: Any) -> bool:
