@@ -36,6 +36,11 @@ class Value:
     def is_array(self) -> bool:
         return self.kind in ("array", "number")
 
+    @property
+    def is_leaf(self) -> bool:
+        """Whether a stack of such values is one array, not a tree of them."""
+        return self.is_array or self.kind == "numpy"
+
 
 @dataclass(frozen=True)
 class Facts:

@@ -187,6 +187,14 @@ class Spelling:
     imports: tuple[tuple[str, str], ...] = ()
     unit: str = "    "
 
+    def stacked_leaves(self, items: str) -> str:
+        """Python for one tree of stacks, of trees of one structure."""
+        return f"{self.jax}.tree.map(lambda *leaves: {self.jnp}.stack(leaves), *{items})"
+
+    def sliced_leaves(self, tree: str, index: str) -> str:
+        """Python for a tree with every leaf read at an index or a slice."""
+        return f"{self.jax}.tree.map(lambda leaf: leaf[{index}], {tree})"
+
 
 @dataclass(frozen=True)
 class Reading:

@@ -95,6 +95,7 @@ _PERHAPS_SEVERAL = {
     "atleast_1d": 1, "atleast_2d": 1, "atleast_3d": 1, "sort": 1, "average": 2, "unique": 1,
     "polyfit": 3,
 }  # fmt: skip
+TREE_MAPS = {"jax.tree.map", "jax.tree_util.tree_map", "jax.tree_map"}
 # Functions that take a sequence of arrays: being handed to one proves nothing.
 _OF_SEQUENCES = {
     "stack",
@@ -196,10 +197,9 @@ def _of_value(value: Value) -> Evidence:
 
 def stacked(shown: str, item: Value | None, spelling: Spelling) -> str:
     """Python for the stack of equal items, leaf by leaf where they are pytrees."""
-    if item is None or item.kind in ("array", "numpy", "number"):
+    if item is None or item.is_leaf:
         return f"{spelling.jnp}.stack({shown})"
-    tree_map = f"{spelling.jax}.tree.map"
-    return f"{tree_map}(lambda *leaves: {spelling.jnp}.stack(leaves), *{shown})"
+    return spelling.stacked_leaves(shown)
 
 
 def _numbers(node: ast.expr) -> bool:
@@ -221,7 +221,7 @@ def _of_call(node: ast.Call, context: FunctionContext, depth: int) -> Evidence:
     if path in _NO_ARRAY or _gives_several(path or "", node):
         return Evidence.OTHER
     if path and path.startswith("jax.tree"):
-        return Evidence.UNKNOWN if path.endswith((".map", "tree_map")) else Evidence.OTHER
+        return Evidence.UNKNOWN if path in TREE_MAPS else Evidence.OTHER
     if path and path.startswith(_ARRAY_PREFIXES):
         return Evidence.ARRAY
     if path and path.startswith("numpy."):

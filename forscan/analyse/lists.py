@@ -62,10 +62,16 @@ def appended(statement: ast.stmt) -> tuple[str, ast.expr] | None:
     return None
 
 
+def appends_to(statement: ast.stmt, name: str) -> bool:
+    """Whether a statement lets the list of that name grow by one item."""
+    found = appended(statement)
+    return found is not None and found[0] == name
+
+
 def find_lists(loop: ast.For, context: FunctionContext) -> tuple[list[FilledList], list[Refusal]]:
     """The lists that the loop fills, and what is wrong with the others."""
     growth: dict[str, list[tuple[ast.stmt, ast.expr]]] = {}
-    branches: dict[str, list[ast.If]] = {}
+    branches: dict[str, ast.If] = {}
     bound = {*binds(loop.body), *target_names(loop.target)}
     for statement in loop.body:
         found = appended(statement)
@@ -74,9 +80,9 @@ def find_lists(loop: ast.For, context: FunctionContext) -> tuple[list[FilledList
         elif isinstance(statement, ast.If) and _is_decided(statement.test, bound):
             for name, steps in _in_branches(statement).items():
                 growth.setdefault(name, []).extend(steps)
-                branches.setdefault(name, []).append(statement)
-    for name, found_in in branches.items():
-        if len(growth[name]) > sum(len(_in_branches(b)[name]) for b in found_in[:1]):
+                branches.setdefault(name, statement)
+    for name, branch in branches.items():
+        if len(growth[name]) > len(_in_branches(branch)[name]):
             del growth[name]  # in branches and besides: the effects say what that means
     lists: list[FilledList] = []
     refusals: list[Refusal] = []
@@ -98,7 +104,7 @@ def find_lists(loop: ast.For, context: FunctionContext) -> tuple[list[FilledList
                 )
             )
         filled = _filled(name, definition, steps, loop, context)
-        lists.append(replace(filled, branch=next(iter(branches.get(name, ())), None)))
+        lists.append(replace(filled, branch=branches.get(name)))
     return lists, refusals
 
 

@@ -187,6 +187,11 @@ class FunctionContext:
         """The type that an expression had in the calls that were run, if it had one."""
         return self.module.facts.of(self.name, ast.unparse(node)) if self.observed else None
 
+    def seen_item(self, node: ast.expr) -> Value | None:
+        """The type of all items of a list, where calls have shown that they have one."""
+        value = self.seen(node)
+        return value.item if value is not None else None
+
     def keeps_type(self, name: str) -> bool:
         """Whether the calls that were run have shown that a scan can carry a name."""
         return self.module.facts.keeps_type(self.name, name)

@@ -6,8 +6,9 @@ import ast
 from collections.abc import Iterator
 from dataclasses import replace
 
+from forscan.analyse.arrays import TREE_MAPS
 from forscan.analyse.items import is_array_expression, is_floating
-from forscan.analyse.lists import FilledList, appended, block_of
+from forscan.analyse.lists import FilledList, appended, appends_to, block_of
 from forscan.model import Output, Refusal, Refused
 from forscan.passes.draft import Draft
 from forscan.syntax.code import one_line, removal
@@ -16,7 +17,6 @@ from forscan.syntax.source import Edit
 
 _STACKS = {"jax.numpy.stack", "jax.numpy.array", "jax.numpy.asarray"}
 _JOINS = {"jax.numpy.concatenate", "jax.numpy.vstack", "jax.numpy.hstack", "jax.numpy.column_stack"}
-_TREE_MAPS = {"jax.tree.map", "jax.tree_util.tree_map", "jax.tree_map"}
 
 
 def append_to_ys(draft: Draft) -> Draft:
@@ -149,57 +149,43 @@ def _reason(code: str, filled: FilledList, message: str, help: str) -> Refusal:
 
 
 def _bind_value(draft: Draft, filled: FilledList, result: str, tree: bool) -> Draft:
-    """The appended value gets a name in place, where a later assignment could change it."""
-    body = draft.loop.body
+    """What is appended becomes an output: one value, or the stack of several."""
     if filled.branch is not None:
         return _bind_in_branches(draft, filled, result, tree)
-    if len(filled.appends) > 1:
-        return _bind_each(draft, filled, result)
-    statement, position = _find(draft, filled)
+    body = draft.loop.body
+    values: list[str] = []
+    edits: list[Edit] = []
+    for position, statement in enumerate(body.statements):
+        if appends_to(statement, filled.name):
+            draft, value, changes = _bind(draft, filled, position)
+            values.append(value)
+            edits += changes
+    value = values[0]
+    if len(values) > 1:
+        value = f"{draft.spelling.jnp}.stack([{', '.join(values)}])"
+    output = Output(value, result, is_array=not tree)
+    return draft.with_loop(body=body.edited(edits), outputs=(*draft.loop.outputs, output))
+
+
+def _bind(draft: Draft, filled: FilledList, position: int) -> tuple[Draft, str, list[Edit]]:
+    """An appended value gets a name in place, where a later assignment could change it."""
+    body = draft.loop.body
+    statement = body.statements[position]
     value = _value(statement)
     text = one_line(body, value)
-    later = body.statements[position + 1 :]
-    changed = set(binds(later))
-    names = names_in(value)
+    changed = set(binds(body.statements[position + 1 :]))
     if isinstance(value, ast.Name) and value.id not in changed:
-        edits = [removal(body, statement)]
-    elif _has_walrus(value) and isinstance(value, ast.NamedExpr) and not names & changed:
-        edits = [body.replace(statement, f"{value.target.id} = {body.segment(value.value)}")]
-        text = value.target.id
-    else:
-        name = draft.fresh.name(*_wishes(filled.name))
-        draft = replace(draft, invented=draft.invented | {name})
-        edits = [
-            Edit(
-                body.start(statement),
-                body.start(value),
-                f"{name} = " + "(" * ("\n" in text),
-            ),
-            Edit(body.end(value), body.end(statement), ")" * ("\n" in text)),
-        ]
-        text = name
-    output = Output(text, result, is_array=not tree)
-    return draft.with_loop(body=body.edited(edits), outputs=(*draft.loop.outputs, output))
-
-
-def _bind_each(draft: Draft, filled: FilledList, result: str) -> Draft:
-    """Several appends: an iteration yields the stack of what it appends."""
-    body = draft.loop.body
-    names, edits = [], []
-    for position, statement in enumerate(body.statements):
-        if not _grows(statement, filled.name):
-            continue
-        value = _value(statement)
-        changed = set(binds(body.statements[position + 1 :]))
-        if isinstance(value, ast.Name) and value.id not in changed:
-            names.append(value.id)
-            edits.append(removal(body, statement))
-        else:
-            names.append(draft.fresh.name(*_wishes(filled.name)))
-            text = f"{names[-1]} = {one_line(body, value)}"
-            edits.append(Edit(body.start(statement), body.end(statement), text))
-    output = Output(f"{draft.spelling.jnp}.stack([{', '.join(names)}])", result)
-    return draft.with_loop(body=body.edited(edits), outputs=(*draft.loop.outputs, output))
+        return draft, text, [removal(body, statement)]
+    if isinstance(value, ast.NamedExpr) and not names_in(value) & changed:
+        name = value.target.id
+        return draft, name, [body.replace(statement, f"{name} = {body.segment(value.value)}")]
+    name = draft.fresh.name(*_wishes(filled.name))
+    wrapped = "\n" in text
+    edits = [
+        Edit(body.start(statement), body.start(value), f"{name} = " + "(" * wrapped),
+        Edit(body.end(value), body.end(statement), ")" * wrapped),
+    ]
+    return replace(draft, invented=draft.invented | {name}), name, edits
 
 
 def _bind_in_branches(draft: Draft, filled: FilledList, result: str, tree: bool) -> Draft:
@@ -209,7 +195,7 @@ def _bind_in_branches(draft: Draft, filled: FilledList, result: str, tree: bool)
     edits = []
     for branch in body.statements:
         if isinstance(branch, ast.If):
-            appends = [s for s in (*branch.body, *branch.orelse) if _grows(s, filled.name)]
+            appends = [s for s in (*branch.body, *branch.orelse) if appends_to(s, filled.name)]
             if len(appends) == 1:
                 start = body.start(branch)
                 edits.append(Edit(start, start, f"{name} = None\n"))
@@ -220,26 +206,9 @@ def _bind_in_branches(draft: Draft, filled: FilledList, result: str, tree: bool)
     return draft.with_loop(body=body.edited(edits), outputs=(*draft.loop.outputs, output))
 
 
-def _grows(statement: ast.stmt, name: str) -> bool:
-    found = appended(statement)
-    return found is not None and found[0] == name
-
-
-def _has_walrus(node: ast.expr) -> bool:
-    return any(isinstance(n, ast.NamedExpr) for n in ast.walk(node))
-
-
 def _wishes(name: str) -> list[str]:
     """Names for one item of a list."""
     return [singular(name) or "y", "y", f"{name}_item"]
-
-
-def _find(draft: Draft, filled: FilledList) -> tuple[ast.stmt, int]:
-    for position, statement in enumerate(draft.loop.body.statements):
-        found = appended(statement)
-        if found and found[0] == filled.name:
-            return statement, position
-    raise LookupError(f"no append to {filled.name} in the body")
 
 
 def _value(statement: ast.stmt) -> ast.expr:
@@ -367,8 +336,7 @@ class _Uses:
         """A tree of stacks; turned round, each of them is."""
         if flipped == self.reverse:
             return self.filled.name
-        spelled = f"{self.draft.spelling.jax}.tree.map"
-        return f"{spelled}(lambda leaf: leaf[::-1], {self.filled.name})"
+        return self.draft.spelling.sliced_leaves(self.filled.name, "::-1")
 
     def stack(self, call: ast.Call, path: str, flipped: bool) -> bool:
         """`jnp.stack(out, axis=k)` over items becomes the array, its axis moved."""
@@ -404,7 +372,7 @@ class _Uses:
 
     def is_tree_stack(self, call: ast.Call) -> bool:
         """`jax.tree.map(lambda *xs: jnp.stack(xs), *out)`."""
-        if self.context.resolve(call.func) not in _TREE_MAPS or len(call.args) != 2:
+        if self.context.resolve(call.func) not in TREE_MAPS or len(call.args) != 2:
             return False
         function = call.args[0]
         if not isinstance(function, ast.Lambda) or not function.args.vararg:

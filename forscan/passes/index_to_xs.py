@@ -10,7 +10,6 @@ from forscan.analyse.items import reads_as_arrays
 from forscan.analyse.linear import difference, linear
 from forscan.analyse.trip_count import add, extent, leading, literal_int
 from forscan.analyse.uses import Kind, Use
-from forscan.facts import Value
 from forscan.model import Element
 from forscan.passes.draft import Draft
 from forscan.syntax.code import expression
@@ -163,17 +162,11 @@ def _element(draft: Draft, read: Read) -> Element | None:
         base = f"({base})"
     source = _sliced(draft, read, base, start, room if tied else None, found)
     if found is Evidence.ITEMS:
-        item = _item(draft, read)
-        is_array = item is not None and item.is_array
+        item = draft.context.seen_item(read.base)
+        is_array = item is not None and item.is_leaf
         source = stacked(source, item, draft.spelling)
         return Element("", source, is_array, gives_length=tied, length=f"len({base})")
     return Element("", source, gives_length=tied)
-
-
-def _item(draft: Draft, read: Read) -> Value | None:
-    """The type of the items of a list that was seen in a call."""
-    seen = draft.context.seen(read.base)
-    return seen.item if seen is not None else None
 
 
 def _sliced(

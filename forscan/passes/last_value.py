@@ -32,12 +32,11 @@ def _from_output(draft: Draft, name: str) -> Draft:
         )
     last = "0" if draft.loop.reverse else "-1"
     ys = draft.fresh.name(f"{name}s" if not name.endswith("s") else f"{name}_all")
-    tree = draft.spelling.jax
     output = Output(name, ys, is_array=True)
     line = f"{name} = {ys}[{last}]"
     value = ast.Name(name, ast.Load())
     if not is_array_expression(value, draft.statement.body, draft.context):
-        line = f"{name} = {tree}.tree.map(lambda leaf: leaf[{last}], {ys})"
+        line = f"{name} = {draft.spelling.sliced_leaves(ys, last)}"
     return draft.with_loop(outputs=(*draft.loop.outputs, output), after=(line, *draft.loop.after))
 
 

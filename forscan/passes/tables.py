@@ -73,8 +73,8 @@ def _is_left(draft: Draft, read: ast.Subscript, index: str) -> bool:
 def _of_arrays(draft: Draft, use: Use) -> bool:
     """Whether the index reads a list of equal arrays, as calls have shown."""
     assert use.read is not None
-    seen = draft.context.seen(use.read.value)
-    return seen is not None and seen.item is not None and seen.item.is_array
+    item = draft.context.seen_item(use.read.value)
+    return item is not None and item.is_leaf
 
 
 def _read_as_array(draft: Draft, use: Use) -> bool:

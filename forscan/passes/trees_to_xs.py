@@ -5,14 +5,13 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
+from forscan.analyse.arrays import TREE_MAPS
 from forscan.analyse.uses import Use
 from forscan.model import Element
 from forscan.passes.draft import Draft
 from forscan.passes.hoist import only_assigned
 from forscan.syntax.code import one_line
 from forscan.syntax.names import parameters, reads, singular, walk_all
-
-_TREE_MAPS = {"jax.tree.map", "jax.tree_util.tree_map", "jax.tree_map"}
 
 
 def trees_to_xs(draft: Draft) -> Draft:
@@ -47,7 +46,7 @@ def _changed(draft: Draft) -> set[str]:
 def _leaf_read(draft: Draft, call: ast.Call) -> ast.Subscript | None:
     """The read `leaf[i]` of a map that does nothing else, `lambda leaf, i=i: leaf[i]` included."""
     counter = draft.loop.counter
-    if counter is None or draft.context.resolve(call.func) not in _TREE_MAPS:
+    if counter is None or draft.context.resolve(call.func) not in TREE_MAPS:
         return None
     match call:
         case ast.Call(
@@ -84,8 +83,7 @@ def _taken(draft: Draft, tree: ast.expr) -> Draft:
     shown = one_line(draft.context.source, tree)
     whole = counter.stop.endswith(f"tree.leaves({shown})[0].shape[0]")
     # A tree whose leaves are longer than the loop is cut; one that is shorter raises.
-    source = f"{draft.spelling.jax}.tree.map(lambda leaf: leaf[:{counter.stop}], {shown})"
-    source = shown if whole else source
+    source = shown if whole else draft.spelling.sliced_leaves(shown, f":{counter.stop}")
     named = only_assigned(draft, calls)
     if named is not None:
         edits, name = [body.remove(named[0])], named[1]

@@ -44,8 +44,7 @@ def xs_to_index(draft: Draft) -> Draft:
         if element.is_array:
             head.append(f"{element.target} = {source}[{place}]")
         else:
-            jax = draft.spelling.jax
-            head.append(f"{element.target} = {jax}.tree.map(lambda leaf: leaf[{place}], {source})")
+            head.append(f"{element.target} = {draft.spelling.sliced_leaves(source, place)}")
     body = Code("\n".join([*head, loop.body.text]))
     return draft.with_loop(body=body, counter=counter, elements=(), before=(*loop.before, *before))
 

@@ -78,11 +78,9 @@ class _Reader:
                 return self.enumerate(target, iterable)
             if path == "zip" and self.zips(iterable):
                 return self.zip(target, arguments, strict=_is_strict(iterable))
-        found = evidence(iterable, self.context)
-        if found is Evidence.ITEMS:
-            return self.items(target, iterable)
         if isinstance(iterable, ast.Tuple | ast.List):
-            return self.literal(target, iterable)
+            if evidence(iterable, self.context) is not Evidence.ITEMS:
+                return self.literal(target, iterable)
         return self.array(target, iterable)
 
     def check_target(self, target: ast.expr) -> None:
@@ -330,17 +328,16 @@ class _Reader:
         return f"{self.spelling.jnp}.stack([{', '.join(map(repr, values))}])"
 
     def array(self, target: ast.expr, node: ast.expr) -> Space:
-        if isinstance(node, ast.Subscript) and ast.unparse(node.slice) == "::-1":
-            return replace(self.array(target, node.value), reverse=True)
         found = evidence(node, self.context)
-        shown = self.text(node)
         if found is Evidence.ITEMS:
             return self.items(target, node)
+        if isinstance(node, ast.Subscript) and ast.unparse(node.slice) == "::-1":
+            return replace(self.array(target, node.value), reverse=True)
+        shown = self.text(node)
         if found is Evidence.TABLE:
             table = self.table(target, node)
             if table is not None:
                 return table
-        if found is Evidence.TABLE:
             raise _no(
                 "FSC205",
                 node,
@@ -375,13 +372,12 @@ class _Reader:
 
     def items(self, target: ast.expr, node: ast.expr) -> Space:
         """A list of equal items is stacked, leaf by leaf."""
-        shown, seen = self.text(node), self.context.seen(node)
-        item = seen.item if seen is not None else None
+        shown, item = self.text(node), self.context.seen_item(node)
         length = f"len({shown})"
         element = Element(
             target.id if isinstance(target, ast.Name) else self.fresh.name("row", "item"),
             stacked(shown, item, self.spelling),
-            is_array=item is not None and item.kind != "tuple" and item.kind != "tree",
+            is_array=item is not None and item.is_leaf,
             length=length,
         )
         head = () if isinstance(target, ast.Name) else (f"{self.text(target)} = {element.target}",)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 
-from forscan.analyse.lists import FilledList, appended, find_lists, given_value
+from forscan.analyse.lists import FilledList, appended, appends_to, find_lists, given_value
 from forscan.analyse.trip_count import extent, literal_int
 from forscan.model import Refusal
 from forscan.reshape.shift import edited_part, shifted
@@ -50,7 +50,7 @@ def _reads(body: Code, name: str) -> list[ast.Subscript]:
         if isinstance(n, ast.Subscript) and isinstance(n.value, ast.Name) and n.value.id == name
     ]
     mentions = [n for n in walk_all(body.statements) if isinstance(n, ast.Name) and n.id == name]
-    appends = [s for s in body.statements if (appended(s) or ("",))[0] == name]
+    appends = [s for s in body.statements if appends_to(s, name)]
     return found if len(mentions) == len(found) + len(appends) else []
 
 
@@ -59,7 +59,7 @@ def _depth(loop: LoopText, filled: FilledList, body: Code) -> int | None:
     mentions = sum(
         isinstance(n, ast.Name) and n.id == filled.name for n in walk_all(body.statements)
     )
-    appends = [s for s in body.statements if (appended(s) or ("",))[0] == filled.name]
+    appends = [s for s in body.statements if appends_to(s, filled.name)]
     if mentions == len(appends):
         return 0
     reads = _reads(body, filled.name)
@@ -114,7 +114,7 @@ def _named(loop: LoopText, filled: FilledList, body: Code, names: list[str]) -> 
         back = _back(loop, read, count)
         assert back is not None
         edits.append(body.replace(read, names[back - 1]))
-    statement = next(s for s in body.statements if (appended(s) or ("",))[0] == filled.name)
+    statement = next(s for s in body.statements if appends_to(s, filled.name))
     found = appended(statement)
     assert found is not None
     edited, edits = edited_part(body, found[1], edits)

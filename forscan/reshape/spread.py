@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from forscan.analyse.lists import appended
+from forscan.analyse.lists import appends_to
 from forscan.model import Refusal
 from forscan.reshape.site import LoopText, Reshaped
 from forscan.syntax.code import Code, indent
@@ -84,4 +84,4 @@ def _is_empty(loop: LoopText, name: str) -> bool:
 
 
 def _grown(body: Code, name: str) -> bool:
-    return any((appended(s) or ("",))[0] == name for s in body.statements)
+    return any(appends_to(s, name) for s in body.statements)

@@ -145,7 +145,7 @@ def _indexed(loop: Loop, fresh: Fresh, spelling: Spelling) -> tuple[str, list[st
 def _slice(element: Element, index: str, spelling: Spelling) -> str:
     if element.is_array:
         return f"{element.source}[{index}]"
-    return f"{spelling.jax}.tree.map(lambda leaf: leaf[{index}], {element.source})"
+    return spelling.sliced_leaves(element.source, index)
 
 
 def _stacks(
@@ -170,8 +170,7 @@ def _stack(output: Output, name: str, loop: Loop, spelling: Spelling) -> str:
     ys = f"{name}[::-1]" if loop.reverse else name
     if output.is_array:
         return f"{spelling.jnp}.stack({ys})"
-    jax, jnp = spelling.jax, spelling.jnp
-    return f"{jax}.tree.map(lambda *leaves: {jnp}.stack(leaves), *{ys})"
+    return spelling.stacked_leaves(ys)
 
 
 def _results(carries: tuple[Carry, ...]) -> list[str]:
