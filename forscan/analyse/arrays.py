@@ -54,24 +54,11 @@ ARRAY_METHODS = {
     "round",
 }
 _ARRAY_PREFIXES = ("jax.numpy.", "jax.lax.", "jax.nn.", "jax.random.", "jax.scipy.")
-_NO_ARRAY = {
-    "jax.numpy.meshgrid",
-    "jax.numpy.split",
-    "jax.numpy.array_split",
-    "jax.numpy.shape",
-    "jax.numpy.broadcast_arrays",
-    "jax.numpy.nonzero",
-    "jax.numpy.where_",
-    "jax.lax.scan",
-    "jax.lax.while_loop",
-    "jax.lax.fori_loop",
-    "jax.lax.cond",
-    "jax.lax.map",
-    "jax.lax.associative_scan",
-    "jax.lax.switch",
-    "jax.numpy.ndim",
-    "jax.numpy.unstack",
-}
+# These take lists and numbers as well: being handed to one proves nothing.
+_OF_ANYTHING = {
+    "jax.numpy.meshgrid", "jax.numpy.split", "jax.numpy.array_split", "jax.numpy.shape",
+    "jax.numpy.broadcast_arrays", "jax.numpy.nonzero", "jax.numpy.ndim", "jax.numpy.unstack",
+}  # fmt: skip
 # Functions of jax and NumPy that give tuples, lists or iterators of arrays, wherever they live.
 _TUPLES = {
     "hsplit", "vsplit", "dsplit", "split", "array_split", "gradient", "qr", "svd", "eig", "eigh",
@@ -84,7 +71,7 @@ _TUPLES = {
 }  # fmt: skip
 _SEVERAL = _TUPLES | {
     "cho_factor", "histogram", "histogram2d", "histogramdd", "ogrid", "shape",
-    "broadcast_shapes", "reduce", "reduce_window", "optimization_barrier", "psum", "pmean",
+    "ndim", "broadcast_shapes", "reduce", "reduce_window", "optimization_barrier", "psum", "pmean",
     "pmax", "pmin", "all_gather", "ppermute", "all_to_all", "stop_gradient", "custom_root",
     "custom_linear_solve", "platform_dependent", "associative_scan", "cond", "switch", "map",
     "scan", "while_loop", "fori_loop", "ndindex", "nditer", "ndenumerate", "issubdtype",
@@ -218,7 +205,7 @@ def _is_number_table(value: object) -> bool:
 
 def _of_call(node: ast.Call, context: FunctionContext, depth: int) -> Evidence:
     path = context.resolve(node.func)
-    if path in _NO_ARRAY or _gives_several(path or "", node):
+    if _gives_several(path or "", node):
         return Evidence.OTHER
     if path and path.startswith("jax.tree"):
         return Evidence.UNKNOWN if path in TREE_MAPS else Evidence.OTHER
@@ -399,6 +386,6 @@ def _of_use(node: ast.AST, parent: ast.AST | None, context: FunctionContext) -> 
             path = context.resolve(function) or ""
             tail = path.rsplit(".", 1)[-1]
             if path.startswith(_ARRAY_PREFIXES) and tail not in _OF_SEQUENCES:
-                if path not in _NO_ARRAY and not path.startswith("jax.lax."):
+                if path not in _OF_ANYTHING and not path.startswith("jax.lax."):
                     return Evidence.ARRAY
     return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from forscan.find.context import FunctionContext
@@ -40,17 +41,27 @@ def literal_int(node: ast.expr) -> int | None:
 
 def extent(node: ast.expr, context: FunctionContext | None, depth: int = 5) -> Extent:
     """The normal form of an integer expression."""
+    return _sum(node, lambda rest: _base(rest, context, depth))
+
+
+def _sum(node: ast.expr, base: Callable[[ast.expr], Extent]) -> Extent:
+    """A sum with its literals added up, and what `base` makes of the rest."""
     number = literal_int(node)
     if number is not None:
         return Extent("", number)
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
-        sign = 1 if isinstance(node.op, ast.Add) else -1
-        right = literal_int(node.right)
-        if right is not None:
-            return extent(node.left, context, depth) + sign * right
-        left = literal_int(node.left)
-        if left is not None and sign == 1:
-            return extent(node.right, context, depth) + left
+    match node:
+        case ast.BinOp(op=ast.Add() | ast.Sub(), left=left, right=right):
+            sign = 1 if isinstance(node.op, ast.Add) else -1
+            of_right, of_left = literal_int(right), literal_int(left)
+            if of_right is not None:
+                return _sum(left, base) + sign * of_right
+            if of_left is not None and sign == 1:
+                return _sum(right, base) + of_left
+    return base(node)
+
+
+def _base(node: ast.expr, context: FunctionContext | None, depth: int) -> Extent:
+    """The normal form of what is no sum with a literal: a length, or the value of a name."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
         if node.func.id == "len" and len(node.args) == 1:
             return _length_of(node.args[0], context, depth)
@@ -202,21 +213,5 @@ def _from_tuple(target: ast.Tuple, value: ast.expr, found: dict[str, ast.expr]) 
 
 def add(text: str, number: int) -> str:
     """The text of `text + number`, folded where it is a sum already."""
-    sum_ = _as_written(expression(text)) + number
-    return sum_.text(sum_.base)
-
-
-def _as_written(node: ast.expr) -> Extent:
-    """A sum with its literals added up, and the rest as the file writes it."""
-    number = literal_int(node)
-    if number is not None:
-        return Extent("", number)
-    match node:
-        case ast.BinOp(op=ast.Add() | ast.Sub(), left=left, right=right):
-            sign = 1 if isinstance(node.op, ast.Add) else -1
-            of_right, of_left = literal_int(right), literal_int(left)
-            if of_right is not None:
-                return _as_written(left) + sign * of_right
-            if of_left is not None and sign == 1:
-                return _as_written(right) + of_left
-    return Extent(ast.unparse(node), 0)
+    found = _sum(expression(text), lambda rest: Extent(ast.unparse(rest), 0)) + number
+    return found.text(found.base)

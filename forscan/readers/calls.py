@@ -191,28 +191,39 @@ def _index(site: Site, node: ast.expr) -> int | None:
 
 def single_result(site: Site) -> Results:
     """The result of a fori_loop, which is the carry."""
-    statement, call = site.statement, call_of(site)
-    if site.context.parent(call) is statement:
-        if isinstance(statement, ast.Expr):
-            return Results.of_patterns(None, None)
-        if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
-            return _of_carry(site, statement.targets[0])
+    call = call_of(site)
+    whole = _whole_statement(site, call, lambda target: _of_carry(site, target))
+    if whole is not None:
+        return whole
     return Results(None, None, lambda carry, _: _rest(site, call, carry), wants_ys=False)
 
 
 def stack_results(site: Site) -> Results:
     """The result of a map, which is the stack of its outputs."""
-    statement, call = site.statement, call_of(site)
-    if site.context.parent(call) is statement:
-        if isinstance(statement, ast.Expr):
-            return Results.of_patterns(None, None)
-        if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
-            return Results.of_patterns(None, _pattern(site, statement.targets[0]))
+    call = call_of(site)
+    whole = _whole_statement(
+        site, call, lambda target: Results.of_patterns(None, _pattern(site, target))
+    )
+    if whole is not None:
+        return whole
 
     def rest(_: str, ys: str) -> str:
         return _rest(site, call, ys)
 
     return Results(None, None, rest, wants_carry=False, item_of_ys=_index(site, call))
+
+
+def _whole_statement(
+    site: Site, call: ast.expr, assigned: Callable[[ast.expr], Results]
+) -> Results | None:
+    """The results of a call that is a statement, or all that one assigns to a target."""
+    statement = site.statement
+    if site.context.parent(call) is statement:
+        if isinstance(statement, ast.Expr):
+            return Results.of_patterns(None, None)
+        if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
+            return assigned(statement.targets[0])
+    return None
 
 
 def _of_carry(site: Site, target: ast.expr) -> Results:

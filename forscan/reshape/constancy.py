@@ -124,6 +124,11 @@ _MIRRORED = {
     ast.Eq: ast.Eq, ast.NotEq: ast.NotEq, ast.Lt: ast.Gt, ast.Gt: ast.Lt,
     ast.LtE: ast.GtE, ast.GtE: ast.LtE,
 }  # fmt: skip
+CONTRARY: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.Lt: ast.GtE, ast.GtE: ast.Lt,
+    ast.Gt: ast.LtE, ast.LtE: ast.Gt,
+}  # fmt: skip
+"""What holds for two integers where an operator does not."""
 
 
 def _is_none(node: ast.expr) -> bool:

@@ -7,12 +7,11 @@ Where those form a range themselves, the loop runs over that range and has no br
 from __future__ import annotations
 
 import ast
-import operator
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from forscan.analyse.trip_count import add, extent, literal_int
 from forscan.model import Refusal
+from forscan.reshape.constancy import CONTRARY
 from forscan.reshape.site import LoopText, Reshaped
 from forscan.reshape.suites import suite_of
 from forscan.syntax.code import Code, expression, indent, one_line
@@ -101,35 +100,26 @@ def _periodic(
     return None
 
 
-# A bound below or above: which operators are one, when they hold, and what they add to it.
-_LOWER: dict[Callable[[int, int], bool], int] = {operator.ge: 0, operator.gt: 1}
-_UPPER: dict[Callable[[int, int], bool], int] = {operator.lt: 0, operator.le: 1}
-_HOLDS: dict[type[ast.cmpop], Callable[[int, int], bool]] = {
-    ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt,
-    ast.GtE: operator.ge, ast.Eq: operator.eq, ast.NotEq: operator.ne,
-}  # fmt: skip
-_CONTRARY: dict[Callable[[int, int], bool], Callable[[int, int], bool]] = {
-    operator.lt: operator.ge, operator.ge: operator.lt, operator.gt: operator.le,
-    operator.le: operator.gt, operator.eq: operator.ne, operator.ne: operator.eq,
-}  # fmt: skip
+# A bound below or above: what its operator adds to it.
+_LOWER: dict[type[ast.cmpop], int] = {ast.GtE: 0, ast.Gt: 1}
+_UPPER: dict[type[ast.cmpop], int] = {ast.Lt: 0, ast.LtE: 1}
 
 
 def _compared(
     loop: LoopText, whole: _Range, op: ast.cmpop, right: ast.expr, wanted: bool
 ) -> _Range | None:
     """`i >= c`, `i < c`, and `i != c` for the first or last index."""
-    holds = _HOLDS.get(type(op))
-    if holds is None:
+    if type(op) not in CONTRARY:
         return None
-    holds = holds if wanted else _CONTRARY[holds]
+    holds = type(op) if wanted else CONTRARY[type(op)]
     number = literal_int(right)
     if holds in _LOWER and number is not None:
         return _Range(max(whole.start, number + _LOWER[holds]), whole.stop)
     if holds in _UPPER and number is not None and whole.stop.isdigit():
         return _Range(whole.start, str(min(int(whole.stop), number + _UPPER[holds])))
-    if holds is operator.ne and number == whole.start:
+    if holds is ast.NotEq and number == whole.start:
         return _Range(whole.start + 1, whole.stop)
     last = extent(expression(add(whole.stop, -1)), loop.context)
-    if holds is operator.ne and extent(right, loop.context) == last:
+    if holds is ast.NotEq and extent(right, loop.context) == last:
         return _Range(whole.start, add(whole.stop, -1))
     return None

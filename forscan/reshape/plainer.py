@@ -6,13 +6,10 @@ import ast
 
 from forscan.model import Refusal
 from forscan.readers.for_stmt import else_suite
+from forscan.reshape.constancy import CONTRARY
 from forscan.reshape.site import LoopText, Reshaped
 from forscan.syntax.code import Code, indent
 from forscan.syntax.names import names_in, walk_all
-
-_CONTRARY = {
-    ast.Eq: "!=", ast.NotEq: "==", ast.Lt: ">=", ast.GtE: "<", ast.Gt: "<=", ast.LtE: ">",
-}  # fmt: skip
 
 
 def else_behind(loop: LoopText, reasons: list[Refusal]) -> Reshaped | None:
@@ -56,9 +53,9 @@ def _without_continue(code: Code, loop: LoopText) -> Code:
 def _contrary(test: ast.expr, index: str | None) -> str:
     """Python for a test that holds where another does not."""
     match test:
-        case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _CONTRARY:
+        case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in CONTRARY:
             if isinstance(op, ast.Eq | ast.NotEq) or index in names_in(test):  # no NaN
-                return f"{ast.unparse(left)} {_CONTRARY[type(op)]} {ast.unparse(right)}"
+                return ast.unparse(ast.Compare(left, [CONTRARY[type(op)]()], [right]))
             return f"not ({ast.unparse(test)})"
         case ast.UnaryOp(op=ast.Not(), operand=operand):
             return ast.unparse(operand)
