@@ -11,7 +11,7 @@ import click
 
 from forscan import streams
 from forscan.config import Config, ConfigError
-from forscan.files import reason, write_atomically
+from forscan.files import reason, replace_content
 from forscan.jobs import collect, run
 from forscan.model import Refusal
 from forscan.options import Options, from_stdin, settings
@@ -121,11 +121,7 @@ def _written(result: FileResult) -> FileResult:
     if not result.changed:
         return result
     try:
-        if not result.path.is_file():
-            raise OSError(0, "it is not a regular file")
-        if result.path.read_bytes() != result.before:
-            raise OSError(0, "the file has changed in the meantime")
-        write_atomically(result.path, result.after)
+        replace_content(result.path, result.before, result.after)
     except OSError as e:
         error = Refusal("FSC902", f"cannot be written: {reason(e)}", "Check its permissions.")
         return replace(result.taken_back(error), error=error)

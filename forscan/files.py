@@ -115,6 +115,19 @@ def _may_be_read(path: Path) -> bool:
         return True
 
 
+def replace_content(path: Path, before: bytes, after: bytes) -> None:
+    """Writes a file that is still what it was when it was read.
+
+    Raises:
+      OSError: it is another file by now, or cannot be written.
+    """
+    if not path.is_file():
+        raise OSError(0, "it is not a regular file")
+    if path.read_bytes() != before:
+        raise OSError(0, "the file has changed in the meantime")
+    write_atomically(path, after)
+
+
 def write_atomically(path: Path, content: bytes) -> None:
     """Replaces a file by new content, or leaves it as it was.
 

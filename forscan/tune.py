@@ -210,6 +210,7 @@ def tune_source(
         return replace(tuning, why="no loop here can get another form")
     sources = {f"candidate_{k}": c.source for k, c in enumerate(versions)}
     job = {
+        "task": "tune",
         "path": str(path.resolve()),
         "call": call,
         "gradient": gradient,

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from forscan.config import ConfigError
-from forscan.files import TargetError, parse_target, reason, write_atomically
+from forscan.files import TargetError, parse_target, reason, replace_content
 from forscan.options import Options, settings
 from forscan.report import plot
 from forscan.report.tuning import format_tuning
@@ -77,9 +77,7 @@ def _tuned(options: Options, calls: tuple[int, ...]) -> tuple[Path, bytes, Tunin
 
 def _write(path: Path, before: bytes, after: bytes, label: str) -> int:
     try:
-        if path.read_bytes() != before:
-            raise OSError(0, "the file has changed in the meantime")
-        write_atomically(path, after)
+        replace_content(path, before, after)
     except OSError as e:
         click.echo(f"forscan: {path}: cannot be written: {reason(e)}", err=True)
         return 2

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,7 +40,7 @@ def verified(options: Options) -> Callable[[FileResult], FileResult]:
     else: the new text, a diff, json.
     """
     from forscan.report.verification import format_verification
-    from forscan.verify import VerifyUnavailable, verify_sources
+    from forscan.verify import verify_sources
 
     taken = options["diff"] or from_stdin(options) or options["output_format"] in ("json", "sarif")
 
@@ -49,7 +50,7 @@ def verified(options: Options) -> Callable[[FileResult], FileResult]:
         calls = calls_for(options, result.path)
         if not calls or result.texts:
             return result.taken_back(_NOTEBOOK if result.texts else _NO_CALL)
-        try:
+        with _needing_jax():
             found = verify_sources(
                 result.before,
                 result.after,
@@ -57,15 +58,24 @@ def verified(options: Options) -> Callable[[FileResult], FileResult]:
                 calls,
                 timeout=options["timeout"],
             )
-        except VerifyUnavailable as e:
-            click.echo(f"forscan: {e}", err=True)
-            raise click.exceptions.Exit(2) from None
         for verification in found:
             click.echo(format_verification(verification), err=taken)
         bad = [v for v in found if v.status != "equal"]
         return _taken_back(result, bad[0]) if bad else result
 
     return step
+
+
+@contextlib.contextmanager
+def _needing_jax() -> Iterator[None]:
+    """Ends the command where there is no interpreter with jax."""
+    from forscan.verify import VerifyUnavailable
+
+    try:
+        yield
+    except VerifyUnavailable as e:
+        click.echo(f"forscan: {e}", err=True)
+        raise click.exceptions.Exit(2) from None
 
 
 def calls_for(options: Options, path: Path) -> tuple[str, ...]:
@@ -81,16 +91,13 @@ def informed(
     result: FileResult, options: Options, config: Config, selections: tuple[Selection, ...]
 ) -> FileResult:
     """The file converted again with what its calls show about its values."""
-    from forscan.verify import VerifyUnavailable, observe_source
+    from forscan.verify import observe_source
 
     calls, timeout = calls_for(options, result.path), options["timeout"]
     if not calls or result.texts:
         return result
-    try:
+    with _needing_jax():
         facts, failed = observe_source(result.before, result.path, calls, timeout=timeout)
-    except VerifyUnavailable as e:
-        click.echo(f"forscan: {e}", err=True)
-        raise click.exceptions.Exit(2) from None
     for message in failed:
         click.echo(f"forscan: nothing was learnt from {message}", err=True)
     if not facts.expressions and not facts.first:

@@ -53,7 +53,7 @@ def verify_sources(
     Raises:
       VerifyUnavailable: the interpreter cannot be started, or cannot import jax.
     """
-    content = {"path": str(path.resolve()), "calls": list(calls)}
+    content = {"task": "verify", "path": str(path.resolve()), "calls": list(calls)}
     sources = {"before": before, "after": after}
     answers, why = run_child(content, sources, python=python, timeout=timeout)
     found = {a["index"]: a for a in answers if "index" in a}
@@ -103,7 +103,7 @@ def run_child(
     """Runs one job in a child process: what it answered, and why it ended, should it matter.
 
     Args:
-      content: what the job is about.
+      content: what the job is about; its `task` is "verify", "observe" or "tune".
       sources: versions of the module; the child finds the path of each under its name.
       watch: is told now and then what the child has answered so far.
 

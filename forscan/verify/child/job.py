@@ -25,12 +25,7 @@ def main(path: Path) -> None:
     except ImportError:
         say({"unavailable": True})
         return
-    if job.get("task") == "observe":
-        _observe(job, say)
-    elif "candidates" in job:
-        _sweep(job, say)
-    else:
-        _judge_all(job, say)
+    {"verify": _judge_all, "observe": _observe, "tune": _sweep}[job["task"]](job, say)
 
 
 def _observe(job: dict[str, Any], say: Say) -> None:
