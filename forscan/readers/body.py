@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, replace
 from enum import Enum
+from functools import cached_property
 
 from forscan.analyse.kinds import ARRAY, NOTHING, UNKNOWN, Kind, of_items, returned_kind
 from forscan.find.context import FunctionContext
@@ -79,11 +80,12 @@ class Body:
             return FunctionContext(self.context.module, self.function)
         return self.context
 
-    @property
-    def mutates(self) -> bool:
-        """Whether it changes in place a container that it may have been given."""
+    @cached_property
+    def mutations(self) -> list[ast.expr]:
+        """The containers, as the file has them, that it changes in place and has not made."""
         own = _own_lists(self.nodes)
-        return any(_is_mutation(n, own) for n in walk_all(self.nodes))
+        found = (_changed(n) for n in walk_all(self.nodes))
+        return [c for c in found if c and not (isinstance(c, ast.Name) and c.id in own)]
 
     @property
     def names(self) -> set[str]:
@@ -184,12 +186,13 @@ def _own_lists(nodes: list[ast.AST]) -> set[str]:
     }
 
 
-def _is_mutation(node: ast.AST, own: set[str]) -> bool:
-    if isinstance(node, ast.Subscript | ast.Attribute):
-        return not isinstance(node.ctx, ast.Load)
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        value = node.func.value
-        if isinstance(value, ast.Name) and value.id in own:
-            return False
-        return node.func.attr in _MUTATING and not isinstance(value, ast.Subscript)
-    return False
+def _changed(node: ast.AST) -> ast.expr | None:
+    """The container that a node changes in place, if it does."""
+    match node:
+        case ast.Subscript(value=value, ctx=ast.Store() | ast.Del()):
+            return value
+        case ast.Attribute(value=value, ctx=ast.Store() | ast.Del()):
+            return value
+        case ast.Call(func=ast.Attribute(value=value, attr=method)) if method in _MUTATING:
+            return None if isinstance(value, ast.Subscript) else value
+    return None

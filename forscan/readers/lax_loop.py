@@ -55,6 +55,7 @@ class LaxLoop:
       before, after: statements around it.
       ys: an expression for the ys, where it is not the first output.
       gone: statements whose values the loop takes over.
+      items: the names of the state, or of its items where the body takes it apart.
       other: the name of the parameter that is not the carry.
     """
 
@@ -67,6 +68,7 @@ class LaxLoop:
     before: list[str] = field(default_factory=list)
     after: list[str] = field(default_factory=list)
     gone: list[ast.stmt] = field(default_factory=list)
+    items: list[str] = field(default_factory=list)
     ys: str | None = None
 
     @classmethod
@@ -148,9 +150,11 @@ class LaxLoop:
         if value is not None:
             self._add_outputs(value)
         if pattern is None:
+            self.items = [carry]
             self._add_whole(carry, update)
         else:
-            self._add_items(pattern, [names[i] for i in leaves(pattern) or ()], starts, update)
+            self.items = [names[i] for i in leaves(pattern) or ()]
+            self._add_items(pattern, starts, update)
         if not body.called:
             parts = coalesced(self.code, self.carries, self.outputs)
             self.code, self.carries, self.outputs = parts
@@ -267,21 +271,22 @@ class LaxLoop:
 
     def _start(self, target: str, node: ast.expr) -> str:
         """Python for a start value; what had a name for this loop only needs it no more."""
-        starts = Starts(self.site, self.body)
+        starts = Starts(self.site, self.body, map(self.own, self.items))
+        own = self.own(target)
         if isinstance(node, ast.Name) and node.id != target:
             value, statement = own_value(self.site, node)
-            if statement is not None and starts.text(node) == node.id:
+            if statement is not None and starts.text(node, own) == node.id:
                 self.gone.append(statement)
-                return starts.text(value)
-        return starts.text(node)
+                return starts.text(value, own)
+        return starts.text(node, own)
 
     def _add_items(
         self,
         pattern: ast.expr,
-        names: list[str],
         starts: list[ast.expr | None],
         update: str,
     ) -> None:
+        names = self.items
         found = head_unpacking(self.code, self.body.parameters[self.call.carry_at])
         assert found is not None
         self.code = Code(self.code.edited([removal(self.code, found[0])]).text.strip("\n"))
