@@ -263,6 +263,9 @@ def _is_item_of_tuple(base: ast.expr, index: ast.expr, context: FunctionContext)
 
 
 def _of_name(node: ast.Name, context: FunctionContext, depth: int) -> Evidence:
+    around = context.around(node.id)
+    if around is not None:
+        return evidence(node, around, depth - 1)
     if _is_starred(node.id, context) or _is_static(node.id, context):
         return Evidence.OTHER
     annotated = _annotation(node.id, context)

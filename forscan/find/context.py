@@ -145,6 +145,20 @@ class FunctionContext:
         inside = self.node.body[0] if self.node.body else self.node
         return local_names(self.module.functions, inside)
 
+    def around(self, name: str) -> FunctionContext | None:
+        """The function around this one that a name belongs to, None where it is not its."""
+        if name in self.parameters or name in self.assigned:
+            return None
+        scope = self.module.functions.enclosing(self.node)
+        while scope is not None:
+            body = [scope.body] if isinstance(scope, ast.Lambda) else scope.body
+            if name in parameters(scope) or name in binds(body):
+                break
+            scope = self.module.functions.enclosing(scope)
+        if scope is None or isinstance(scope, ast.Lambda):
+            return None
+        return FunctionContext(self.module, scope)
+
     @cached_property
     def captured(self) -> dict[str, list[ast.AST]]:
         """Names read by functions defined in here -> those functions."""
