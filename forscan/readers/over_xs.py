@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from forscan.analyse.kinds import NOTHING, Kind
 from forscan.analyse.traced_bounds import numbers_in
-from forscan.analyse.trip_count import add
+from forscan.analyse.trip_count import add, extent, leading
 from forscan.find.sites import Site
 from forscan.model import Counter, Element, Loop, Reading, Refusal, Refused
 from forscan.readers.body import Body, Takes
@@ -17,7 +17,7 @@ from forscan.readers.elements import Elements, arange, index_is_a_number
 from forscan.readers.index import counted
 from forscan.readers.lax_loop import LaxLoop
 from forscan.readers.parts import Call, names_read
-from forscan.syntax.code import Code, one_line
+from forscan.syntax.code import Code, expression, one_line
 
 
 class OverXs:
@@ -107,6 +107,7 @@ class OverXs:
             elements=tuple(elements),
             length=None if counter or (arrays and self.length is None) else self.trips(elements),
             reverse=self.reverse,
+            strict=self.may_differ(counter, elements),
             unroll=self.text(unroll) if unroll is not None else None,
         )
         return lax.reading(loop)
@@ -126,6 +127,15 @@ class OverXs:
             return self.text(self.length)
         assert self.elements is not None
         return self.elements.trip_count(elements)
+
+    def may_differ(self, counter: Counter | None, elements: list[Element]) -> bool:
+        """Whether nothing in the source shows that all xs are of one length."""
+        sources = [source for e in elements for source in e.parts or (e.source,)]
+        lengths = {leading(expression(s), self.context) for s in sources}
+        if counter is not None and counter.step == "1":
+            start = int(counter.start) if counter.start.isdecimal() else 0
+            lengths.add(extent(expression(counter.stop), self.context) + -start)
+        return len(lengths) > 1
 
     def may_be_empty(self) -> bool:
         """A slice with a bound that is no dimension and not known, or a literal 0."""
@@ -164,10 +174,23 @@ class OverXs:
             return None
         if not elements and self.length is None:
             return None
-        found = counted(lax, "0" if elements else None)
+        numbers = None if elements else self.numbers()
+        found = counted(lax, numbers)
         if found is None or not lax.reads(found.name):
             return None
-        return replace(found, stop=add(self.trips(elements), int(found.start)))
+        return (
+            found if numbers else replace(found, stop=add(self.trips(elements), int(found.start)))
+        )
+
+    def numbers(self) -> tuple[str, str, str] | None:
+        """Start, end and step of `length=len(range(start, end, step))`."""
+        match self.length:
+            case ast.Call(
+                func=outer,
+                args=[ast.Call(func=inner, args=[first, end, ast.Constant(value=int()) as step])],
+            ) if (self.context.resolve(outer), self.context.resolve(inner)) == ("len", "range"):
+                return self.text(first), self.text(end), self.text(step)
+        return None
 
     def index_is_a_number(self, lax: LaxLoop) -> bool:
         return len(lax.body.own_parameters) != 2 or index_is_a_number(lax, lax.other)
