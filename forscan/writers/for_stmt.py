@@ -26,8 +26,8 @@ def write(loop: Loop, fresh: Fresh, spelling: Spelling) -> str:
         *(f"{name} = []" for _, name in lists),
         header,
         indent("\n".join(body) or "pass", spelling.unit),
-        *stacks,
         *_results(loop.carries),
+        *stacks,
         *after,
     ]
     return "\n".join(lines)
