@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
+from forscan.analyse.arrays import TREE_MAPS
 from forscan.analyse.items import used_as_an_array
 from forscan.analyse.kinds import ARRAY, UNKNOWN, kind_of, of_items
 from forscan.analyse.kinds import Kind as ValueKind
@@ -26,11 +27,14 @@ class Elements:
     Args:
       site: the call.
       xs: its xs.
+      length: its trip count, where that is given.
       reverse: whether the last slice comes first.
     """
 
-    def __init__(self, site: Site, xs: ast.expr, reverse: bool) -> None:
-        self.site, self.reverse = site, reverse
+    def __init__(
+        self, site: Site, xs: ast.expr, length: ast.expr | None = None, reverse: bool = False
+    ) -> None:
+        self.site, self.length, self.reverse = site, length, reverse
         self.context = site.context
         self.given = xs
         self.display, self.statement = own_tuple(site, xs)
@@ -115,6 +119,7 @@ class Elements:
         return Element(name, self.text(self.display), is_array=False, parts=texts)
 
     def element(self, lax: LaxLoop, name: str, source: ast.expr) -> Element:
+        source = self.whole_tree(source)
         kind = kind_of(source, self.context)
         is_array = kind.is_array or (kind == UNKNOWN and _uses_as_array(lax.body, lax.own(name)))
         text = self.text(source)
@@ -124,6 +129,29 @@ class Elements:
             lax.before.append(f"{bound} = {text}")
             text = bound
         return Element(name, text, is_array)
+
+    def whole_tree(self, source: ast.expr) -> ast.expr:
+        """The tree whose leaves are cut to the trip count, as only so many slices are taken."""
+        match source:
+            case ast.Call(
+                func=function,
+                args=[
+                    ast.Lambda(
+                        args=ast.arguments(args=[ast.arg(arg=leaf)]),
+                        body=ast.Subscript(
+                            value=ast.Name(id=cut),
+                            slice=ast.Slice(lower=None, upper=end, step=None),
+                        ),
+                    ),
+                    tree,
+                ],
+                keywords=[],
+            ) if (
+                leaf == cut and self.context.resolve(function) in TREE_MAPS
+            ):
+                if end is not None and self.length is not None:
+                    return tree if self.text(end) == self.text(self.length) else source
+        return source
 
     def trip_count(self, elements: list[Element]) -> str:
         """The length of an array among the xs, else of the first leaf."""

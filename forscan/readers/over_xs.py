@@ -46,7 +46,9 @@ class OverXs:
         self.xs = self.optional("xs")
         self.length = self.optional("length")
         self.reverse = self.flag("reverse")
-        self.elements = Elements(site, self.xs, self.reverse) if self.xs is not None else None
+        self.elements = None
+        if self.xs is not None:
+            self.elements = Elements(site, self.xs, self.length, self.reverse)
         self.display = self.elements.display if self.elements is not None else None
 
     def optional(self, name: str) -> ast.expr | None:

@@ -17,6 +17,7 @@ from forscan.analyse.trip_count import (
 )
 from forscan.find.context import FunctionContext
 from forscan.model import Counter, Element, Refusal, Refused, Spelling
+from forscan.readers.bounds import known
 from forscan.syntax.code import one_line
 from forscan.syntax.names import Fresh, walk_all
 from forscan.syntax.slices import uncut
@@ -86,6 +87,8 @@ class _Reader:
                 return self.enumerate(target, iterable)
             if path == "zip" and self.zips(iterable):
                 return self.zip(target, arguments, strict=_is_strict(iterable))
+            if path == "jax.numpy.arange" and self.only_counts(target, iterable):
+                return self.range(target, arguments)
         if isinstance(iterable, ast.Tuple | ast.List):
             if evidence(iterable, self.context) is not Evidence.ITEMS:
                 return self.literal(target, iterable)
@@ -119,6 +122,12 @@ class _Reader:
         name, head = self.single(target)
         counter = Counter(name, stop, start, step)
         return Space(counter, reverse=reverse, head=head, trips=(self.trips(counter),))
+
+    def only_counts(self, target: ast.expr, call: ast.Call) -> bool:
+        """Whether an arange of known integers is there for its length only."""
+        unused = isinstance(target, ast.Name) and not self.is_used(target.id)
+        numbers = [known(a, self.context) for a in call.args]
+        return unused and not call.keywords and 1 <= len(numbers) <= 3 and None not in numbers
 
     def trips(self, counter: Counter) -> Extent:
         stop = extent(ast.parse(counter.stop, mode="eval").body, self.context)
