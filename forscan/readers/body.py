@@ -14,7 +14,9 @@ from forscan.syntax.code import Code, expression
 from forscan.syntax.names import binds, walk_all, walk_scope
 from forscan.syntax.rename import renamed
 
-_MUTATING = {"append", "extend", "pop", "update", "insert", "clear", "remove", "setdefault"}
+_MUTATING = {"append", "extend", "update", "insert", "clear", "remove", "sort", "reverse"}
+"""Methods of containers that return nothing: where their value is used, they are others'."""
+_MUTATING_TOO = {"pop", "popitem", "setdefault"}
 NO_PARAMETER = "_none"
 """Stands for the parameter that a body with one parameter does not have; it comes first."""
 
@@ -108,6 +110,19 @@ class Body:
             parameters=(first, second),
         )
 
+    def without_deletion(self, names: set[str]) -> Body:
+        """Without `del x` of names that are no variables any more."""
+        edits = []
+        for node in walk_all(self.code.statements):
+            if isinstance(node, ast.Delete):
+                kept = [t for t in node.targets if not (isinstance(t, ast.Name) and t.id in names)]
+                if not kept:
+                    edits.append(self.code.remove(node))
+                elif len(kept) < len(node.targets):
+                    text = ", ".join(self.code.segment(t) for t in kept)
+                    edits.append(self.code.replace(node, f"del {text}"))
+        return replace(self, code=Code(self.code.edited(edits).text.strip("\n")))
+
     def kind(self, arguments: tuple[Kind, Kind]) -> Kind:
         """The kind of what it returns."""
         if self.function is None:
@@ -193,6 +208,8 @@ def _changed(node: ast.AST) -> ast.expr | None:
             return value
         case ast.Attribute(value=value, ctx=ast.Store() | ast.Del()):
             return value
-        case ast.Call(func=ast.Attribute(value=value, attr=method)) if method in _MUTATING:
-            return None if isinstance(value, ast.Subscript) else value
+        case ast.Expr(value=ast.Call(func=ast.Attribute(value=value, attr=method))):
+            return value if method in _MUTATING else None
+        case ast.Call(func=ast.Attribute(value=value, attr=method)):
+            return value if method in _MUTATING_TOO else None
     return None

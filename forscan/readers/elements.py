@@ -121,7 +121,8 @@ class Elements:
     def element(self, lax: LaxLoop, name: str, source: ast.expr) -> Element:
         source = self.whole_tree(source)
         kind = kind_of(source, self.context)
-        is_array = kind.is_array or (kind == UNKNOWN and _uses_as_array(lax.body, lax.own(name)))
+        used = _uses_as_array(lax.body, lax.own(name)) and not self.may_be_none(source)
+        is_array = kind.is_array or (kind == UNKNOWN and used)
         text = self.text(source)
         if not is_array and not isinstance(source, ast.Name | ast.Attribute | ast.Subscript):
             # It is read in each iteration, so it is made once.
@@ -129,6 +130,19 @@ class Elements:
             lax.before.append(f"{bound} = {text}")
             text = bound
         return Element(name, text, is_array)
+
+    def may_be_none(self, source: ast.expr) -> bool:
+        """Whether xs are a parameter that is None where nobody gives it."""
+        if self.length is None or isinstance(self.context.node, ast.Module):
+            return False
+        a = self.context.node.args
+        names = [p.arg for p in (*a.posonlyargs, *a.args)]
+        pairs = [*zip(names[::-1], a.defaults[::-1], strict=False)]
+        pairs += [(p.arg, d) for p, d in zip(a.kwonlyargs, a.kw_defaults, strict=True) if d]
+        return isinstance(source, ast.Name) and any(
+            name == source.id and isinstance(d, ast.Constant) and d.value is None
+            for name, d in pairs
+        )
 
     def whole_tree(self, source: ast.expr) -> ast.expr:
         """The tree whose leaves are cut to the trip count, as only so many slices are taken."""

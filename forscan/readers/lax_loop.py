@@ -199,7 +199,7 @@ class LaxLoop:
             body,
             call.function,
             call.sources,
-            all_names(ast.parse(inside_function(rest))) if rest else (),
+            all_names(inside_function(rest)) if rest else (),
             [*names_in(results.carry), *names_in(results.ys), *reads(results.gone or [])],
         )
         items = None if pattern is None else leaves(pattern)
@@ -220,7 +220,7 @@ class LaxLoop:
                 naming.choose(name)
         self._chosen = naming.chosen
         constants = self._constants()
-        self.body = body.renamed({**naming.chosen, **constants})
+        self.body = body.without_deletion(set(constants)).renamed({**naming.chosen, **constants})
 
     def _constants(self) -> dict[str, str]:
         """Parameters that are always None, written as such."""
@@ -230,8 +230,8 @@ class LaxLoop:
         bound = set(binds(self.body.code.statements))
         if is_none(self.call.init) and carry not in bound:
             found[carry] = "None"
-        if self.other_kind == NOTHING and other not in bound:
-            found[other] = "None"
+        if self.call.constant is not None and other not in bound:
+            found[other] = self.call.constant
         return found
 
     def _returned(self, carry: str) -> tuple[str, str | None]:
@@ -382,10 +382,10 @@ class LaxLoop:
         inside = Text(source.text[source.start(statement) : source.end(statement)]).comments()
         leading = [*inside, *([tail] if tail else [])]
         behind = self.call.results.gone
-        edits: list[Edit] = [removed(source, s) for s in self.gone]
-        edits += [removed(source, behind)] if behind is not None else []
+        edits: list[Edit] = [removed(source, s, statement) for s in self.gone]
+        edits += [removed(source, behind, statement)] if behind is not None else []
         if self.body.definition is not None:
-            edits.append(removed(source, self.body.definition))
+            edits.append(removed(source, self.body.definition, statement))
         loop = replace(
             loop,
             body=self.code,

@@ -110,7 +110,8 @@ class Naming:
             if not self.clashes(wish, start):
                 break
         else:
-            wish = self.context.fresh.name(f"{name}_i" if len(name) > 1 else name, f"{name}_in")
+            stem = name.rstrip("_") or name
+            wish = self.context.fresh.name(f"{stem}_i" if len(name) > 1 else name, f"{stem}_in")
         if wish != name:
             self._check(name)
         self.chosen[name] = wish

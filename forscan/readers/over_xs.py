@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
-from forscan.analyse.kinds import NOTHING, Kind
+from forscan.analyse.kinds import NOTHING, Kind, of_items
 from forscan.analyse.traced_bounds import numbers_in
 from forscan.analyse.trip_count import add, extent, leading
 from forscan.find.sites import Site
@@ -45,6 +45,9 @@ class OverXs:
         self.given = given
         self.xs = self.optional("xs")
         self.length = self.optional("length")
+        self.constant = None if self.xs is not None else "None"
+        if self.length is not None and self.xs is not None and _has_no_leaves(self.xs):
+            self.constant, self.xs = self.text(self.xs), None
         self.reverse = self.flag("reverse")
         self.elements = None
         if self.xs is not None:
@@ -88,6 +91,7 @@ class OverXs:
                 has_outputs=True,
                 sources=names_read([self.display, self.length]),
                 other=self.slice_kind,
+                constant=self.constant,
                 copied=self.copied,
                 takes=self.takes,
             ),
@@ -156,14 +160,16 @@ class OverXs:
     # The slices.
 
     def slice_kind(self, body: Body) -> Kind:
-        return NOTHING if self.elements is None else self.elements.kind(body)
+        if self.elements is not None:
+            return self.elements.kind(body)
+        return NOTHING if self.constant == "None" else of_items([])
 
     def space(self, lax: LaxLoop) -> tuple[Counter | None, list[Element]]:
         """The induction variable or the elements of the loop."""
         used = lax.uses_other()
         if self.elements is None:
-            if used and lax.other != "None":
-                lax.put_first(f"{lax.other} = None")
+            if used and lax.other != self.constant:
+                lax.put_first(f"{lax.other} = {self.constant}")
             return None, []
         counter = arange(self.elements.given, self.context)
         if counter is not None and not self.index_is_a_number(lax):
@@ -196,3 +202,11 @@ class OverXs:
 
     def index_is_a_number(self, lax: LaxLoop) -> bool:
         return len(lax.body.own_parameters) != 2 or index_is_a_number(lax, lax.other)
+
+
+def _has_no_leaves(xs: ast.expr) -> bool:
+    """`()`, `[]` or `{}`: slices of it are what it is."""
+    match xs:
+        case ast.Tuple(elts=[]) | ast.List(elts=[]) | ast.Dict(keys=[]):
+            return True
+    return False

@@ -172,7 +172,7 @@ def _stacks(
         if output.inline and after and _names(after[0]).count(output.result) == 1:
             after[0] = renamed(after[0], {output.result: stack})
         else:
-            lines.append(f"{output.result} = {stack}")
+            lines.append(f"{_bare(output.result)} = {stack}")
     return lines, after
 
 
