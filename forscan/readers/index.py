@@ -10,8 +10,9 @@ from forscan.analyse.uses import Kind, Use, Uses
 from forscan.find.context import FunctionContext
 from forscan.model import Carry, Counter, Refusal, Refused
 from forscan.readers.lax_loop import LaxLoop
+from forscan.readers.parts import names_in_lines
 from forscan.syntax.code import Code, expression
-from forscan.syntax.names import binds, names_in, reads
+from forscan.syntax.names import binds, reads
 from forscan.syntax.source import Edit, Text, apply_edits
 
 
@@ -128,8 +129,7 @@ def is_wanted(lax: LaxLoop, carry: Carry) -> bool:
     """Whether anybody reads the last value of a carry."""
     if carry.result is None:
         return False
-    after = {n for line in lax.after for n in names_in(ast.parse(f"def f():\n    {line}"))}
-    return lax.call.results.rest is None or carry.target in after
+    return lax.call.results.rest is None or carry.target in names_in_lines(lax.after)
 
 
 def take_counter(lax: LaxLoop, carry: Carry, step: str = "1") -> bool:

@@ -28,6 +28,7 @@ from forscan.readers.parts import (
     inside_function,
     is_none,
     joined,
+    names_in_lines,
     segment,
 )
 from forscan.readers.patterns import (
@@ -159,6 +160,7 @@ class LaxLoop:
             parts = coalesced(self.code, self.carries, self.outputs)
             self.code, self.carries, self.outputs = parts
         self._finish_results(pattern)
+        self.carries = [c for c in self.carries if not self._is_idle(c)]
 
     def _carry_pattern(self) -> ast.expr | None:
         """The pattern of `a, b = carry` at the head of a body that returns a tuple for it."""
@@ -268,6 +270,17 @@ class LaxLoop:
         if result is None and self.call.results.wants_carry:
             result = carry
         self.carries.append(Carry(carry, start, update, result))
+
+    def _is_idle(self, carry: Carry) -> bool:
+        """Whether a part of the state stays what it is, and nobody looks at it."""
+        wanted = carry.result or carry.target in names_in_lines(self.after)
+        return carry.update == carry.target and not wanted and not self.reads_besides(carry)
+
+    def reads_besides(self, carry: Carry) -> bool:
+        """Whether anything but its own update reads a part of the state."""
+        texts = [o.value for o in self.outputs]
+        texts += [c.update for c in self.carries if c is not carry]
+        return any(carry.target in reads(n) for n in (self.code.tree, *map(expression, texts)))
 
     def _start(self, target: str, node: ast.expr) -> str:
         """Python for a start value; what had a name for this loop only needs it no more."""

@@ -80,6 +80,12 @@ def inside_function(text: str) -> ast.stmt:
     return function.body[0]
 
 
+def names_in_lines(lines: Iterable[str]) -> set[str]:
+    """The names in statements that may be `return`s."""
+    trees = [inside_function(line) for line in lines]
+    return {n.id for tree in trees for n in ast.walk(tree) if isinstance(n, ast.Name)}
+
+
 def names_read(nodes: Iterable[ast.expr | None]) -> frozenset[str]:
     """The names that expressions read."""
     return frozenset(n for node in nodes if node is not None for n in reads(node))
