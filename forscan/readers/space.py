@@ -17,7 +17,7 @@ from forscan.analyse.trip_count import (
 )
 from forscan.find.context import FunctionContext
 from forscan.model import Counter, Element, Refusal, Refused, Spelling
-from forscan.readers.bounds import known
+from forscan.readers.bounds import is_integer
 from forscan.syntax.code import one_line
 from forscan.syntax.names import Fresh, walk_all
 from forscan.syntax.slices import uncut
@@ -124,10 +124,10 @@ class _Reader:
         return Space(counter, reverse=reverse, head=head, trips=(self.trips(counter),))
 
     def only_counts(self, target: ast.expr, call: ast.Call) -> bool:
-        """Whether an arange of known integers is there for its length only."""
+        """Whether an arange of integers is there for its length only."""
         unused = isinstance(target, ast.Name) and not self.is_used(target.id)
-        numbers = [known(a, self.context) for a in call.args]
-        return unused and not call.keywords and 1 <= len(numbers) <= 3 and None not in numbers
+        plain = not call.keywords and 1 <= len(call.args) <= 3
+        return unused and plain and all(is_integer(a, self.context) for a in call.args)
 
     def trips(self, counter: Counter) -> Extent:
         stop = extent(ast.parse(counter.stop, mode="eval").body, self.context)
