@@ -155,13 +155,23 @@ def dimension(shape: ast.expr, context: FunctionContext, depth: int = 5, axis: i
             return extent(shape.elts[axis], context, depth)
     elif isinstance(shape, ast.Attribute) and shape.attr == "shape":
         return leading(shape.value, context, depth, axis)
-    elif axis == 0 and not isinstance(shape, ast.BinOp | ast.Name):
+    elif axis == 0 and (is_number(shape) or not isinstance(shape, ast.BinOp | ast.Name)):
         return extent(shape, context, depth)
     elif isinstance(shape, ast.Name) and axis == 0:
         found = extent(shape, context, depth)
         if not found.base.endswith(".shape"):
             return found
     return Extent(f"({ast.unparse(shape)})[{axis}]", 0)
+
+
+def is_number(shape: ast.expr) -> bool:
+    """Whether what is given as a shape is surely no tuple, for which `-` and `+ 1` mean nothing."""
+    match shape:
+        case ast.Constant(value=int()) | ast.BinOp(op=ast.Sub() | ast.FloorDiv()):
+            return True
+        case ast.BinOp(op=ast.Add(), left=left, right=right):
+            return any(isinstance(s, ast.Constant) for s in (left, right))
+    return False
 
 
 def definition(name: str, context: FunctionContext) -> ast.expr | None:

@@ -11,7 +11,7 @@ from forscan.analyse.effects import Effects, refuse
 from forscan.analyse.growth import growing_integers
 from forscan.analyse.lists import FilledList, find_lists
 from forscan.analyse.numbers import LARGEST_INDEX
-from forscan.analyse.state import State, captured_outside, state_of
+from forscan.analyse.state import State, captured_outside, state_of, without_idle_starts
 from forscan.analyse.trip_count import Extent, literal_int
 from forscan.analyse.uses import Kind, Use, Uses
 from forscan.find.context import FunctionContext
@@ -43,6 +43,8 @@ def read(site: Site, target: str) -> Draft:
     lists, wrong_lists = find_lists(node, context)
     names = {filled.name for filled in lists}
     state = _without_lists(state, names)
+    if target == "scan":
+        state = without_idle_starts(state, node, context)
     uses = _index_uses(space, node, context)
     reasons += [
         *Effects(context, node.body, names, own_containers(node, context)).reasons(),
