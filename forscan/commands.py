@@ -15,6 +15,7 @@ from forscan.files import reason, replace_content
 from forscan.jobs import collect, run
 from forscan.model import Refusal
 from forscan.options import Options, from_stdin, settings
+from forscan.recording import with_traced
 from forscan.report import machine, text
 from forscan.report.diff import unified
 from forscan.report.github import commands
@@ -109,7 +110,7 @@ def _find_in_stdin(options: Options) -> _Found:
 
     path = Path(options["stdin_filename"])
     try:
-        config = settings(options, path.parent)
+        config = with_traced(settings(options, path.parent), path)
     except ConfigError as e:
         _complain(str(e))
         return _Found([], failed=True)

@@ -19,8 +19,8 @@ from forscan.syntax.names import (
     binds,
     declared_outside,
     free_names,
+    inner_functions,
     parameters,
-    walk_all,
     walk_scope,
 )
 from forscan.syntax.source import Source
@@ -163,10 +163,9 @@ class FunctionContext:
     def captured(self) -> dict[str, list[ast.AST]]:
         """Names read by functions defined in here -> those functions."""
         found: dict[str, list[ast.AST]] = {}
-        for node in walk_all(self.node.body):
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-                for name in free_names(node):
-                    found.setdefault(name, []).append(node)
+        for node in inner_functions(self.node.body):
+            for name in free_names(node):
+                found.setdefault(name, []).append(node)
         return found
 
     @cached_property
