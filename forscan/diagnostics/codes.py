@@ -359,14 +359,6 @@ REGISTRY: dict[str, Entry] = _entries(
         "Give the starts the dtype of the arrays: jnp.zeros((), x.dtype).",
     ),
     Entry(
-        "FSC414",
-        "weak-outputs",
-        "outputs that hold a Python number from the start of the state",
-        "A scan gives them back weakly typed; a stack of a number and arrays is strongly typed.",
-        "def step(total, x):\n    return total + x, total\n\ntotal, before = jax.lax.scan(step, 0.0, xs)",
-        "Give the start a dtype: jnp.zeros((), x.dtype).",
-    ),
-    Entry(
         "FSC501",
         "outputs-in-fori-loop",
         "fori_loop cannot give back a value per iteration",

@@ -104,7 +104,7 @@ def counted(lax: LaxLoop, numbers: tuple[str, str, str] | None) -> Counter | Non
     """
     wanted, stop, step = numbers or ("", "", "1")
     for carry in lax.carries:
-        first = literal_int(expression(unwrapped(carry.init)))
+        first = literal_int(expression(_unwrapped(carry.init)))
         if first is None or wanted not in ("", str(first)):
             continue
         if lax.body.called or is_wanted(lax, carry):
@@ -117,7 +117,7 @@ def counted(lax: LaxLoop, numbers: tuple[str, str, str] | None) -> Counter | Non
     return None
 
 
-def unwrapped(text: str) -> str:
+def _unwrapped(text: str) -> str:
     """`1` of `jnp.asarray(1)`, as a start is written where it must be an array."""
     match expression(text):
         case ast.Call(func=ast.Attribute(attr="asarray"), args=[ast.Constant() as number]):

@@ -17,7 +17,6 @@ from forscan.readers.elements import Elements, arange, index_is_a_number
 from forscan.readers.index import counted
 from forscan.readers.lax_loop import LaxLoop
 from forscan.readers.parts import Call, names_read
-from forscan.readers.weak_outputs import check_outputs
 from forscan.syntax.code import Code, expression, one_line
 
 
@@ -97,7 +96,6 @@ class OverXs:
                 takes=self.takes,
             ),
         )
-        check_outputs(lax)
         if lax.outputs and self.may_be_empty():
             raise self.refusal(
                 "FSC206",
