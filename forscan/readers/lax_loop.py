@@ -16,7 +16,7 @@ from forscan.model import Carry, Loop, Output, Reading
 from forscan.readers.body import Body
 from forscan.readers.called import called_body
 from forscan.readers.calls import is_forgotten
-from forscan.readers.coalesce import coalesced
+from forscan.readers.coalesce import coalesced, renamed_carry
 from forscan.readers.inlined import read_body
 from forscan.readers.item_names import with_named_items
 from forscan.readers.naming import CannotRename, Naming, is_start, names_in
@@ -71,6 +71,8 @@ class LaxLoop:
     gone: list[ast.stmt] = field(default_factory=list)
     items: list[str] = field(default_factory=list)
     ys: str | None = None
+    _naming: Naming = field(init=False)
+    _chosen: dict[str, str] = field(init=False)
 
     @classmethod
     def read(cls, site: Site, call: Call) -> LaxLoop:
@@ -159,8 +161,24 @@ class LaxLoop:
         if not body.called:
             parts = coalesced(self.code, self.carries, self.outputs)
             self.code, self.carries, self.outputs = parts
+            for c in self.carries:
+                self._take_result_name(c)
         self._finish_results(pattern)
         self.carries = [c for c in self.carries if not self._is_idle(c)]
+
+    def _take_result_name(self, carry: Carry) -> None:
+        """The name of its result for a part of the state, where the body needs it no more."""
+        old, new = carry.target, carry.result
+        if new is None or new in {self.other, *names_in(self.call.results.ys)}:
+            return
+        parts = renamed_carry((self.code, self.carries, self.outputs), old, new)
+        if parts is None or self._naming.clashes(new, expression(carry.init)):
+            return
+        self.code, self.carries, self.outputs = parts
+        names = {old: new}
+        self.items = [names.get(i, i) for i in self.items]
+        self._chosen = {k: names.get(v, v) for k, v in self._chosen.items()}
+        self.body = self.body.renamed(names)
 
     def _carry_pattern(self) -> ast.expr | None:
         """The pattern of `a, b = carry` at the head of a body that returns a tuple for it."""
@@ -220,7 +238,7 @@ class LaxLoop:
                 naming.chosen[name] = name
             else:
                 naming.choose(name)
-        self._chosen = naming.chosen
+        self._naming, self._chosen = naming, naming.chosen
         constants = self._constants()
         self.body = body.without_deletion(set(constants)).renamed({**naming.chosen, **constants})
 
