@@ -19,7 +19,7 @@ from forscan.find.context import FunctionContext
 from forscan.model import Counter, Element, Refusal, Refused, Spelling
 from forscan.readers.bounds import is_integer
 from forscan.syntax.code import one_line
-from forscan.syntax.names import Fresh, walk_all
+from forscan.syntax.names import Fresh, reads, target_names, walk_all
 from forscan.syntax.slices import uncut
 
 
@@ -382,7 +382,8 @@ class _Reader:
                 "Iterate an array, or stack equal items into one before the loop.",
             )
         as_arrays = self.items_are_arrays(target) if found is Evidence.UNKNOWN else True
-        if as_arrays is False:
+        unpacked = found is Evidence.UNKNOWN and not isinstance(target, ast.Name)
+        if as_arrays is False or (unpacked and self.leaves_out(target)):
             raise _no(
                 "FSC202",
                 node,
@@ -392,7 +393,6 @@ class _Reader:
                 f"`jax.tree.map(lambda *leaves: jnp.stack(leaves), *{shown})`.",
             )
         trips = (leading(node, self.context),)
-        unpacked = found is Evidence.UNKNOWN and not isinstance(target, ast.Name)
         length = self.length_of(node)
         if as_arrays is None or unpacked:  # a list of equal arrays comes out right as well
             shown = f"{self.spelling.jnp}.asarray({shown})"
@@ -428,6 +428,10 @@ class _Reader:
         row = self.fresh.name("row", "item")
         unpack = f"{self.text(target)} = {row}"
         return Space(elements=(Element(row, shown),), head=(unpack,), trips=trips)
+
+    def leaves_out(self, target: ast.expr) -> bool:
+        """Whether a part of an unpacked item is not used: it may be anything, a text or None."""
+        return not set(target_names(target)) <= set(reads(self.loop.body))
 
     def items_are_arrays(self, target: ast.expr) -> bool | None:
         """Whether the body uses the items only as arrays: a list there would raise."""
