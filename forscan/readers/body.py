@@ -83,7 +83,7 @@ class Body:
     @cached_property
     def mutations(self) -> list[ast.expr]:
         """The containers, as the file has them, that it changes in place and has not made."""
-        return changed_containers(self.nodes)
+        return changed_containers(self.nodes, self.context.module.traced.candidates)
 
     @property
     def names(self) -> set[str]:
