@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cache
+from itertools import repeat
 from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,8 +20,9 @@ from forscan.model import Refusal
 from forscan.types import FileResult, Selection
 
 if TYPE_CHECKING:
-    from forscan.find.context import ModuleContext
+    from forscan.find.project import Summary
 
+Looked = tuple[FileResult, "Summary | None"]
 _NOT_TRACED = "FSC103"
 _MANY = 16  # files from which on a pool of processes pays
 
@@ -122,54 +124,51 @@ class _Collector:
 
 def run(jobs: list[Job], workers: int | None) -> list[FileResult]:
     """The results of all jobs, in their order; nothing is written."""
-    results = _all(jobs, workers)
-    again = _traced_elsewhere(jobs, results)
-    if again:
-        new = iter(_all([jobs[k] for k in again], workers))
-        results = [next(new) if k in again else r for k, r in enumerate(results)]
+    looked = _all(jobs, workers)
+    results = [result for result, _ in looked]
+    sums = {job.path: s for job, (_, s) in zip(jobs, looked, strict=True) if s is not None}
+    again = _traced_elsewhere(jobs, results, sums)
+    for k, (result, _) in zip(again, _all([jobs[k] for k in again], workers), strict=True):
+        results[k] = result
     return results
 
 
-def _traced_elsewhere(jobs: list[Job], results: list[FileResult]) -> list[int]:
+def _traced_elsewhere(
+    jobs: list[Job], results: list[FileResult], sums: dict[Path, Summary]
+) -> list[int]:
     """The jobs, now with what other files show to be traced, that are to be done again.
 
     The files are looked at together only where a loop was passed over as not traced.
     """
-    open_ = [any(r.code == _NOT_TRACED for o in f.outcomes for r in o.reasons) for f in results]
-    if len(jobs) < 2 or not any(open_):
+    passed = [_passed_over(result) for result in results]
+    if len(jobs) < 2 or not any(passed):
         return []
     from forscan.find.project import traced_across
 
-    found = traced_across({job.path: m for job in jobs if (m := _module(job)) is not None})
-    again = [k for k, job in enumerate(jobs) if open_[k] and job.path in found]
+    found = traced_across(sums)
+    again = [
+        k for k, job in enumerate(jobs) if job.path in found and passed[k] & found[job.path].reached
+    ]
     for k in again:
         config = jobs[k].config
-        names = (*config.traced, *sorted(found[jobs[k].path]))
+        names = (*config.traced, *sorted(found[jobs[k].path].used))
         jobs[k] = replace(jobs[k], config=replace(config, traced=names))
     return again
 
 
-def _module(job: Job) -> ModuleContext | None:
-    """A file that may hold traced code, parsed; None where it holds none."""
-    from forscan.find.context import parse_module
-    from forscan.syntax.source import Source, SourceError
-
-    try:
-        content = job.path.read_bytes()
-        if b"jax" not in content and job.path.name != "__init__.py":  # that hands names on
-            return None
-        return parse_module(Source.decode(content), job.config.traced, job.config.everything)
-    except (OSError, SourceError, RecursionError, MemoryError):
-        return None
+def _passed_over(result: FileResult) -> set[str]:
+    """The functions with loops that nothing in their own file shows to be traced."""
+    return {o.function for o in result.outcomes if any(r.code == _NOT_TRACED for r in o.reasons)}
 
 
-def _all(jobs: list[Job], workers: int | None) -> list[FileResult]:
+def _all(jobs: list[Job], workers: int | None) -> list[Looked]:
     workers = workers or min(os.cpu_count() or 1, 8)
+    summed = len(jobs) > 1
     if workers == 1 or len(jobs) < _MANY:
-        return [_one(job) for job in jobs]
+        return [_one(job, summed) for job in jobs]
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
         with _undisturbed():
-            results = pool.map(_one, jobs, chunksize=8)
+            results = pool.map(_one, jobs, repeat(summed), chunksize=8)
         return list(results)
 
 
@@ -186,12 +185,30 @@ def _undisturbed() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
-def _one(job: Job) -> FileResult:
+def _one(job: Job, summed: bool) -> Looked:
+    """The result of a job, and where that is asked for what the file tells the others."""
     from forscan.api import convert_bytes
 
     try:
         content = job.path.read_bytes()
     except OSError as e:
         error = Refusal("FSC902", f"cannot be read: {e.strerror}", "Check the path.")
-        return FileResult(job.path, b"", b"", error=error)
-    return convert_bytes(content, job.path, job.config, *job.selections)
+        return FileResult(job.path, b"", b"", error=error), None
+    result = convert_bytes(content, job.path, job.config, *job.selections)
+    return result, _summary(job, content) if summed else None
+
+
+def _summary(job: Job, content: bytes) -> Summary | None:
+    """The sum of a file that may hold traced code; None where it holds none."""
+    from forscan.find.context import parse_module
+    from forscan.find.project import summary
+    from forscan.syntax.source import Source, SourceError
+
+    if b"jax" not in content and job.path.name != "__init__.py":  # that hands names on
+        return None
+    try:
+        source = Source.decode(content)
+        module = parse_module(source, job.config.traced, job.config.everything)
+        return summary(job.path, module)
+    except (SourceError, RecursionError, MemoryError):
+        return None

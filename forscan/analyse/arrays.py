@@ -12,7 +12,8 @@ from enum import Enum
 from forscan.facts import Value
 from forscan.find.context import FunctionContext
 from forscan.model import Spelling
-from forscan.syntax.names import is_place, walk_all
+from forscan.syntax.names import is_place
+from forscan.syntax.walk import walk, walk_all
 
 _ARRAY_ATTRIBUTES = {
     "shape",
@@ -334,7 +335,7 @@ def _annotation(name: str, context: FunctionContext) -> Evidence | None:
         if parameter.arg == name and parameter.annotation is not None:
             words = {
                 n.id if isinstance(n, ast.Name) else n.attr
-                for n in ast.walk(parameter.annotation)
+                for n in walk(parameter.annotation)
                 if isinstance(n, ast.Name | ast.Attribute)
             }
             if words & _CONTAINERS:

@@ -10,7 +10,7 @@ import ast
 
 from forscan.analyse.lists import block_of
 from forscan.find.context import FunctionContext
-from forscan.syntax.names import walk_all
+from forscan.syntax.walk import walk, walk_all
 
 
 def own_containers(loop: ast.For, context: FunctionContext) -> tuple[str, ...]:
@@ -37,7 +37,7 @@ def _is_own(name: str, loop: ast.For, context: FunctionContext) -> bool:
                 if name in context.captured or not all(_only_items(s, name) for s in seen):
                     return False
                 return _written_keys(loop, name) <= _keys(value)
-        if any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(block[start])):
+        if any(isinstance(n, ast.Name) and n.id == name for n in walk(block[start])):
             if not _only_items(block[start], name):
                 return False
     return False
@@ -71,12 +71,12 @@ def _holds_containers(value: ast.Dict | ast.List) -> bool:
 
 def _only_items(statement: ast.stmt, name: str) -> bool:
     """Whether a statement only reads and writes items under constant keys."""
-    mentions = sum(isinstance(n, ast.Name) and n.id == name for n in ast.walk(statement))
+    mentions = sum(isinstance(n, ast.Name) and n.id == name for n in walk(statement))
     items = sum(
         isinstance(n, ast.Subscript)
         and isinstance(n.value, ast.Name)
         and n.value.id == name
         and isinstance(n.slice, ast.Constant)
-        for n in ast.walk(statement)
+        for n in walk(statement)
     )
     return mentions == items

@@ -10,7 +10,8 @@ from forscan.analyse.lists import appended
 from forscan.find.context import FunctionContext
 from forscan.find.traced import Function
 from forscan.model import Refusal
-from forscan.syntax.names import binds, is_place, names_in, parameters, walk_all, walk_scope
+from forscan.syntax.names import binds, is_place, names_in, parameters, walk_scope
+from forscan.syntax.walk import walk, walk_all
 
 _HAIKU_STATE = {
     "next_rng_key",
@@ -247,7 +248,7 @@ class Effects:
         elif isinstance(node, ast.AugAssign | ast.AnnAssign | ast.For):
             targets = [node.target]
         for target in targets:
-            for part in ast.walk(target):
+            for part in walk(target):
                 if isinstance(part, ast.Attribute) and not isinstance(part.ctx, ast.Load):
                     yield refuse(
                         "FSC303",

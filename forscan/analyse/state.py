@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from forscan.analyse.containers import own_containers
 from forscan.find.context import FunctionContext
 from forscan.syntax.names import binds, target_names
+from forscan.syntax.walk import walk
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ def state_of(loop: ast.For, context: FunctionContext) -> State:
 
 def captured_outside(loop: ast.For, context: FunctionContext) -> frozenset[str]:
     """Names that functions defined outside the loop may read at any time."""
-    inside = set(ast.walk(loop))
+    inside = set(walk(loop))
     return frozenset(
         name
         for name, functions in context.captured.items()

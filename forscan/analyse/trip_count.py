@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from forscan.find.context import FunctionContext
 from forscan.syntax.code import expression
 from forscan.syntax.names import walk_scope
+from forscan.syntax.walk import walk
 
 
 @dataclass(frozen=True)
@@ -131,7 +132,7 @@ def stable(node: ast.expr, context: FunctionContext | None) -> bool:
     if context is None:
         return True
     counts = binding_counts(context)
-    return all(counts.get(n.id, 0) <= 1 for n in ast.walk(node) if isinstance(n, ast.Name))
+    return all(counts.get(n.id, 0) <= 1 for n in walk(node) if isinstance(n, ast.Name))
 
 
 def binding_counts(context: FunctionContext) -> dict[str, int]:

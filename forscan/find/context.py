@@ -16,14 +16,14 @@ from forscan.model import Spelling
 from forscan.syntax.names import (
     Fresh,
     all_names,
-    binds,
+    bound_in,
     declared_outside,
     free_names,
     parameters,
-    walk_all,
     walk_scope,
 )
 from forscan.syntax.source import Source
+from forscan.syntax.walk import walk_all
 
 
 @dataclass
@@ -39,12 +39,12 @@ class ModuleContext:
 
     @cached_property
     def fors_and_calls(self) -> list[ast.For | ast.Call]:
-        return [n for n in ast.walk(self.tree) if isinstance(n, ast.For | ast.Call)]
+        return [n for n in self.functions.nodes if isinstance(n, ast.For | ast.Call)]
 
     @cached_property
     def top_level(self) -> frozenset[str]:
         """The names that the module's own statements bind."""
-        return frozenset(binds(self.tree.body))
+        return frozenset(bound_in(self.tree.body))
 
     @cached_property
     def constants(self) -> dict[str, ast.expr]:
@@ -235,7 +235,8 @@ def parse_module(
 def _parsed(source: Source, named: tuple[str, ...], everything: bool) -> ModuleContext:
     """An editor asks about one text again and again, and nobody changes a module."""
     tree = source.parse()
-    functions, imports = Functions(tree), Imports(tree)
+    functions = Functions(tree)
+    imports = Imports(tree, functions.nodes)
     marked = frozenset(source.position(m.start())[0] for m in _MARK.finditer(source.text))
     traced = Traced(functions, imports, named=named, marked_lines=marked, everything=everything)
     return ModuleContext(source, tree, functions, imports, traced)

@@ -24,16 +24,21 @@ class Imports:
 
     A name that the module binds in any other way as well (a parameter, a local, a
     definition) is not resolved where that binding is visible: see `Imports.resolve`.
+
+    Args:
+      module: the tree.
+      nodes: all of its nodes.
     """
 
-    def __init__(self, module: ast.Module) -> None:
+    def __init__(self, module: ast.Module, nodes: list[ast.AST]) -> None:
         self.module = module
+        self.nodes = nodes
 
     @cached_property
     def table(self) -> dict[str, str]:
         """Imported or aliased name -> full dotted name."""
         table: dict[str, str] = {}
-        for node in ast.walk(self.module):
+        for node in self.nodes:
             if isinstance(node, ast.Import):
                 for alias in node.names:
                     name = alias.asname or alias.name.split(".")[0]

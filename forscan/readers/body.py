@@ -10,8 +10,9 @@ from forscan.analyse.kinds import ARRAY, NOTHING, UNKNOWN, Kind, of_items, retur
 from forscan.find.context import FunctionContext
 from forscan.find.traced import Function
 from forscan.syntax.code import Code, expression
-from forscan.syntax.names import binds, walk_all, walk_scope
+from forscan.syntax.names import binds, walk_scope
 from forscan.syntax.rename import renamed
+from forscan.syntax.walk import walk, walk_all
 
 _MUTATING = {"append", "extend", "pop", "update", "insert", "clear", "remove", "setdefault"}
 NO_PARAMETER = "_none"
@@ -89,7 +90,7 @@ class Body:
     def names(self) -> set[str]:
         """All names that occur in it."""
         trees = [self.code.tree, expression(self.returned)]
-        return {n.id for t in trees for n in ast.walk(t) if isinstance(n, ast.Name)}
+        return {n.id for t in trees for n in walk(t) if isinstance(n, ast.Name)}
 
     @property
     def locals(self) -> list[str]:

@@ -20,8 +20,9 @@ from forscan.model import Carry, Loop, Refusal, Refused
 from forscan.passes.draft import Draft
 from forscan.readers.space import Space, read_space
 from forscan.syntax.code import Code, expression, suite, suite_end
-from forscan.syntax.names import activity, binds, free_names, walk_all
+from forscan.syntax.names import activity, binds, free_names
 from forscan.syntax.source import Source
+from forscan.syntax.walk import walk, walk_all
 
 
 def read(site: Site, target: str) -> Draft:
@@ -324,7 +325,7 @@ def _reads_value(node: ast.expr, names: set[str]) -> bool:
         return node.id in names
     return any(
         _reads_value(child, names)
-        for child in ast.walk(node)
+        for child in walk(node)
         if isinstance(child, ast.expr) and child is not node and _direct(child, node)
     )
 
@@ -333,7 +334,7 @@ def _direct(child: ast.expr, node: ast.expr) -> bool:
     for part in ast.iter_child_nodes(node):
         if part is child:
             return True
-        if not isinstance(part, ast.expr) and any(c is child for c in ast.walk(part)):
+        if not isinstance(part, ast.expr) and any(c is child for c in walk(part)):
             return True
     return False
 
@@ -342,7 +343,7 @@ def _needed_after(state: State, node: ast.For, context: FunctionContext) -> list
     """Python numbers kept as state and needed as Python values behind the loop."""
     checker = CarryTypes(node, state.carried, (), state.targets, context)
     found = []
-    inside = set(ast.walk(node))
+    inside = set(walk(node))
     for name in state.carried:
         start = checker.start(name)
         plain = isinstance(start, ast.Attribute) or (start is not None and checker.is_number(start))
@@ -367,7 +368,7 @@ def _needed_after(state: State, node: ast.For, context: FunctionContext) -> list
 def _late_binding(state: State, node: ast.For, context: FunctionContext) -> list[Refusal]:
     """Functions made outside the loop that read its names and are used in it."""
     bound = {*binds(node.body), *state.targets}
-    inside = set(ast.walk(node))
+    inside = set(walk(node))
     found = []
     used = {n.id for n in walk_all(node.body) if isinstance(n, ast.Name)}
     for name in sorted(captured_outside(node, context) & bound):
@@ -399,7 +400,7 @@ def _names_of(function: ast.AST, context: FunctionContext) -> set[str]:
     while parent is not None and not isinstance(parent, ast.stmt):
         parent = parents.get(parent)
     if isinstance(parent, ast.Assign):
-        return {n.id for t in parent.targets for n in ast.walk(t) if isinstance(n, ast.Name)}
+        return {n.id for t in parent.targets for n in walk(t) if isinstance(n, ast.Name)}
     return set()
 
 

@@ -11,7 +11,8 @@ from forscan.analyse.trip_count import Extent, add, definition, extent, leading,
 from forscan.find.context import FunctionContext
 from forscan.model import Counter, Element, Refusal, Refused, Spelling
 from forscan.syntax.code import one_line
-from forscan.syntax.names import Fresh, walk_all
+from forscan.syntax.names import Fresh
+from forscan.syntax.walk import walk, walk_all
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ class _Reader:
         return self.array(target, iterable)
 
     def check_target(self, target: ast.expr) -> None:
-        for node in ast.walk(target):
+        for node in walk(target):
             if isinstance(node, ast.Attribute | ast.Subscript):
                 raise _no(
                     "FSC303",

@@ -6,6 +6,7 @@ import ast
 
 from forscan.reshape.site import LoopText
 from forscan.syntax.code import one_line
+from forscan.syntax.walk import walk
 
 _FULL = {"zeros", "ones", "full", "empty"}
 _LIKE = {"zeros_like": "zeros", "ones_like": "ones"}
@@ -51,6 +52,6 @@ def _shape(loop: LoopText, shape: ast.expr) -> str | None:
         case ast.Constant(value=int()) | ast.BinOp(right=ast.Constant()):
             return "()"
         case ast.Name():
-            bounds = (n for n in ast.walk(loop.node.iter) if isinstance(n, ast.Name))
+            bounds = (n for n in walk(loop.node.iter) if isinstance(n, ast.Name))
             return "()" if any(n.id == shape.id for n in bounds) else None
     return None

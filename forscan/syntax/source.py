@@ -13,6 +13,7 @@ import re
 import tokenize
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 
 _NEWLINE = re.compile(r"\r\n|\r|\n")
 _BOM = b"\xef\xbb\xbf"
@@ -36,7 +37,10 @@ class Text:
 
     @cached_property
     def line_starts(self) -> list[int]:
-        return [0, *(m.end() for m in _NEWLINE.finditer(self.text))]
+        if "\r" in self.text:
+            return [0, *(m.end() for m in _NEWLINE.finditer(self.text))]
+        lengths = [len(line) + 1 for line in self.text.split("\n")]
+        return [0, *accumulate(lengths[:-1])]
 
     def line(self, number: int) -> str:
         """The line of that 1-based number, with its newline."""
