@@ -6,17 +6,17 @@ import contextlib
 import os
 import signal
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import repeat
-from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from forscan.config import Config, ConfigError
 from forscan.files import Target, TargetError, parse_target, python_files, reason
-from forscan.model import Refusal
+from forscan.memory import collect_rarely
+from forscan.prefilter import is_quiet
+from forscan.refusal import Refusal
 from forscan.types import FileResult, Selection
 
 if TYPE_CHECKING:
@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 Looked = tuple[FileResult, "Summary | None"]
 _NOT_TRACED = "FSC103"
 _MANY = 16  # files from which on a pool of processes pays
+
+
+class WorkerDied(Exception):
+    """One of the processes that look at the files is gone."""
 
 
 @dataclass(frozen=True)
@@ -166,10 +170,19 @@ def _all(jobs: list[Job], workers: int | None) -> list[Looked]:
     summed = len(jobs) > 1
     if workers == 1 or len(jobs) < _MANY:
         return [_one(job, summed) for job in jobs]
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+    from concurrent.futures import ProcessPoolExecutor
+    from concurrent.futures.process import BrokenProcessPool
+    from multiprocessing import get_context
+
+    with ProcessPoolExecutor(
+        workers, mp_context=get_context("spawn"), initializer=collect_rarely
+    ) as pool:
         with _undisturbed():
             results = pool.map(_one, jobs, repeat(summed), chunksize=8)
-        return list(results)
+        try:
+            return list(results)
+        except BrokenProcessPool:
+            raise WorkerDied from None
 
 
 @contextlib.contextmanager
@@ -187,15 +200,18 @@ def _undisturbed() -> Iterator[None]:
 
 def _one(job: Job, summed: bool) -> Looked:
     """The result of a job, and where that is asked for what the file tells the others."""
-    from forscan.api import convert_bytes
-
     try:
         content = job.path.read_bytes()
     except OSError as e:
         error = Refusal("FSC902", f"cannot be read: {e.strerror}", "Check the path.")
         return FileResult(job.path, b"", b"", error=error), None
+    sum_ = _summary(job, content) if summed else None
+    if set(job.selections) <= {Selection()} and is_quiet(content, job.path, job.config):
+        return FileResult(job.path, content, content), sum_
+    from forscan.api import convert_bytes  # and with it all the rest
+
     result = convert_bytes(content, job.path, job.config, *job.selections)
-    return result, _summary(job, content) if summed else None
+    return result, sum_
 
 
 def _summary(job: Job, content: bytes) -> Summary | None:

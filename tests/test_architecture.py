@@ -27,9 +27,9 @@ PACKAGE = ROOT / "forscan"
 # the analyses that knows statements and nothing of jax: finding loops stands on it.
 FLOORS: tuple[tuple[str, ...], ...] = (
     ("syntax", "diagnostics", "facts"),
-    ("keys",),
+    ("keys", "refusal"),
     ("config",),
-    ("model", "flow", "format", "selfcheck"),
+    ("model", "prefilter", "flow", "format", "selfcheck"),
     ("suppress", "types", "writers"),
     ("find",),
     ("analyse",),
@@ -39,7 +39,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("plan",),
     ("chosen", "moved", "notebook"),
     ("api",),
-    ("files", "options", "streams", "verify"),
+    ("files", "memory", "options", "streams", "verify"),
     ("tune",),
     ("report",),
     ("jobs", "verified"),

@@ -13,7 +13,7 @@ from forscan.facts import Value
 from forscan.find.context import FunctionContext
 from forscan.model import Spelling
 from forscan.syntax.names import is_place
-from forscan.syntax.walk import walk, walk_all
+from forscan.syntax.walk import walk
 
 _ARRAY_ATTRIBUTES = {
     "shape",
@@ -292,39 +292,13 @@ def _is_starred(name: str, context: FunctionContext) -> bool:
         and isinstance(n.ctx, ast.Store)
         and isinstance(n.value, ast.Name)
         and n.value.id == name
-        for n in walk_all(context.node.body)
+        for n in context.nodes
     )
 
 
 def assigned_values(name: str, context: FunctionContext) -> list[ast.expr]:
     """All expressions that plain assignments give to a name in this function."""
-    found = []
-    for node in walk_all(context.node.body):
-        if isinstance(node, ast.Assign):
-            for target in node.targets:
-                found += _given(target, node.value, name)
-        elif isinstance(node, ast.AnnAssign | ast.NamedExpr) and node.value:
-            if isinstance(node.target, ast.Name) and node.target.id == name:
-                found.append(node.value)
-    return found
-
-
-def _given(target: ast.expr, value: ast.expr, name: str) -> list[ast.expr]:
-    """What an assignment gives to a name: the value, or an item of it."""
-    if isinstance(target, ast.Name):
-        return [value] if target.id == name else []
-    found: list[ast.expr] = []
-    if isinstance(target, ast.Tuple | ast.List):
-        same = isinstance(value, ast.Tuple | ast.List) and len(value.elts) == len(target.elts)
-        for position, item in enumerate(target.elts):
-            if same:
-                assert isinstance(value, ast.Tuple | ast.List)
-                part = value.elts[position]
-            else:
-                part = ast.Subscript(value, ast.Constant(position), ast.Load())
-                ast.copy_location(part, value)
-            found += _given(item, part, name)
-    return found
+    return context.values.get(name, [])
 
 
 def _annotation(name: str, context: FunctionContext) -> Evidence | None:
@@ -349,7 +323,7 @@ def _of_uses(expression: ast.expr, context: FunctionContext) -> Evidence:
     """An array if anything in the function treats it as only arrays can be."""
     wanted = ast.dump(expression)
     parents = context.module.functions.parents
-    for node in walk_all(context.node.body):
+    for node in context.nodes:
         if not isinstance(node, type(expression)) or ast.dump(node) != wanted:
             continue
         parent = parents.get(node)

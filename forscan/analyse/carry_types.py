@@ -163,7 +163,7 @@ class CarryTypes:
 
     def from_tuple(self, name: str) -> ast.expr | None:
         """The item of `mean, var = 0.0, 1.0`."""
-        for node in walk_all(self.context.node.body):
+        for node in self.context.nodes:
             if isinstance(node, ast.Assign) and node.lineno < self.loop.lineno:
                 for target in node.targets:
                     if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):

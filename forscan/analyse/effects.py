@@ -370,7 +370,7 @@ class Effects:
         """Looks into the functions of the module that the body calls."""
         for expression in [node.func, *node.args]:
             for callee in _meant(expression, self.context):
-                why = _effect_of(self.context, callee, set())
+                why = _known_effect(self.context, callee)
                 if why:
                     name = getattr(callee, "name", "the lambda")
                     yield refuse(
@@ -408,6 +408,16 @@ def _hidden_state(path: str, node: ast.Call) -> bool:
         return tail[:1].isupper()
     base = node.func.value if isinstance(node.func, ast.Attribute) else None
     return isinstance(base, ast.Name | ast.Attribute) and ast.unparse(base).endswith("rngs")
+
+
+def _known_effect(context: FunctionContext, function: Function | ast.Lambda) -> str | None:
+    """What a function does, looked into once; a lambda is seen from where it stands."""
+    if isinstance(function, ast.Lambda):
+        return _effect_of(context, function, set())
+    known = context.module.effects
+    if function not in known:
+        known[function] = _effect_of(context, function, set())
+    return known[function]
 
 
 def _effect_of(

@@ -155,9 +155,7 @@ def _filled(
         inside.update(walk_all([*grown, *looking]))
     inside |= _of_other_values(name, definition, loop, context)
     uses = [
-        n
-        for n in walk_all(context.node.body)
-        if isinstance(n, ast.Name) and n.id == name and n not in inside
+        n for n in context.nodes if isinstance(n, ast.Name) and n.id == name and n not in inside
     ]
     uses.sort(key=lambda n: (n.lineno, n.col_offset))
     return FilledList(
@@ -189,7 +187,7 @@ def _of_other_values(
             return set()
     return {
         n
-        for n in walk_all(context.node.body)
+        for n in context.nodes
         if isinstance(n, ast.Name)
         and (n.lineno < definition.lineno or n.lineno > end or n in targets)
     }

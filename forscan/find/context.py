@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 
 from forscan.analyse.cfg import Graph, build
@@ -28,7 +29,11 @@ from forscan.syntax.walk import walk_all
 
 @dataclass
 class ModuleContext:
-    """One parse of one file, and what calls of it have shown."""
+    """One parse of one file, and what calls of it have shown.
+
+    Attributes:
+      effects: what functions do to the world, as far as somebody has asked.
+    """
 
     source: Source
     tree: ast.Module
@@ -36,6 +41,7 @@ class ModuleContext:
     imports: Imports
     traced: Traced
     facts: Facts = NO_FACTS
+    effects: dict[ast.AST, str | None] = field(default_factory=dict)
 
     @cached_property
     def fors_and_calls(self) -> list[ast.For | ast.Call]:
@@ -64,7 +70,8 @@ class ModuleContext:
             elif isinstance(statement, ast.AnnAssign) and statement.value:
                 if isinstance(statement.target, ast.Name):
                     found[statement.target.id] = statement.value
-        changed = declared_outside([self.tree]) | again
+        outside = (n for n in self.functions.nodes if isinstance(n, ast.Global | ast.Nonlocal))
+        changed = again.union(*(n.names for n in outside))
         return {n: v for n, v in found.items() if n not in changed}
 
     def spelling(self, place: ast.AST) -> Spelling:
@@ -123,6 +130,27 @@ class FunctionContext:
         return Fresh(self.node, self.module.top_level | self.locals)
 
     @cached_property
+    def nodes(self) -> list[ast.AST]:
+        """All nodes of the suite, those of functions in it as well."""
+        return walk_all(self.node.body)
+
+    @cached_property
+    def values(self) -> dict[str, list[ast.expr]]:
+        """All expressions that plain assignments give to each name, here and further in."""
+        found: dict[str, list[ast.expr]] = {}
+        for node in self.nodes:
+            if isinstance(node, ast.Assign):
+                given = [pair for target in node.targets for pair in _given(target, node.value)]
+            elif isinstance(node, ast.AnnAssign | ast.NamedExpr) and node.value:
+                given = [(node.target, node.value)]
+            else:
+                continue
+            for target, value in given:
+                if isinstance(target, ast.Name):
+                    found.setdefault(target.id, []).append(value)
+        return found
+
+    @cached_property
     def graph(self) -> Graph:
         return build(self.node)
 
@@ -149,7 +177,7 @@ class FunctionContext:
     def captured(self) -> dict[str, list[ast.AST]]:
         """Names read by functions defined in here -> those functions."""
         found: dict[str, list[ast.AST]] = {}
-        for node in walk_all(self.node.body):
+        for node in self.nodes:
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
                 for name in free_names(node):
                     found.setdefault(name, []).append(node)
@@ -211,6 +239,22 @@ class FunctionContext:
 
     def parent(self, node: ast.AST) -> ast.AST:
         return self.module.functions.parents[node]
+
+
+def _given(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """What an assignment gives to each of its targets: the value, or an item of it."""
+    if not isinstance(target, ast.Tuple | ast.List):
+        yield target, value
+        return
+    same = isinstance(value, ast.Tuple | ast.List) and len(value.elts) == len(target.elts)
+    for position, item in enumerate(target.elts):
+        if same:
+            assert isinstance(value, ast.Tuple | ast.List)
+            part = value.elts[position]
+        else:
+            part = ast.Subscript(value, ast.Constant(position), ast.Load())
+            ast.copy_location(part, value)
+        yield from _given(item, part)
 
 
 _MARK = re.compile(r"#\s*forscan:\s*traced\b")

@@ -60,12 +60,12 @@ class _Summing:
         self.reaches: list[set[int]] = [set() for _ in self.numbers]
 
     def summary(self) -> Summary:
-        for scope, number in self.numbers.items():
-            if scope is not None:
-                self.reaches[self.numbers[self.functions.enclosing(scope)]].add(number)
-        self.reaches[-1].clear()  # what a module defines need not be traced
-        for call in self.functions.calls:
-            self._add(call)
+        for scope, inside in self.functions.inside.items():
+            for node in inside:
+                if isinstance(node, ast.Call):
+                    self._add(node, scope)
+                elif scope is not None:  # what a module defines need not be traced
+                    self.reaches[self.numbers[scope]].add(self.numbers[node])
         named = [s for s in self.numbers if s is not None]
         return Summary(
             self.module,
@@ -76,8 +76,7 @@ class _Summing:
             tuple(map(frozenset, self.reaches)),
         )
 
-    def _add(self, call: ast.Call) -> None:
-        scope = self.functions.enclosing(call)
+    def _add(self, call: ast.Call, scope: ast.AST | None) -> None:
         number = self.numbers[scope]
         parts = [call.func, *call.args, *(k.value for k in call.keywords)]
         used = {name for part in parts for name in self._named(part)}

@@ -19,6 +19,7 @@ from forscan.syntax.walk import walk
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 _SCOPE = Function | ast.Lambda
+_INSIDE = _SCOPE | ast.Call
 
 _JIT = {
     "jax.jit",
@@ -146,6 +147,15 @@ class Functions:
         return [n for n in self.nodes if isinstance(n, ast.Call)]
 
     @cached_property
+    def inside(self) -> dict[ast.AST | None, list[ast.AST]]:
+        """For each function, and the module, the functions and calls right in it."""
+        found: dict[ast.AST | None, list[ast.AST]] = {}
+        for node in self.nodes:
+            if isinstance(node, _INSIDE):
+                found.setdefault(self.enclosing(node), []).append(node)
+        return found
+
+    @cached_property
     def methods(self) -> dict[str, list[Function]]:
         found: dict[str, list[Function]] = {}
         for function in self.all:
@@ -202,6 +212,8 @@ class Functions:
 
     def lookup(self, name: str, place: ast.AST) -> Function | ast.Lambda | None:
         """The definition (or assigned lambda) that a name means at a place."""
+        if name not in self._defined:
+            return None
         scope: ast.AST | None = place
         while scope is not None:
             scope = self.enclosing(scope)
@@ -211,6 +223,10 @@ class Functions:
             if scope is not None and name in parameters(scope):
                 return None
         return None
+
+    @cached_property
+    def _defined(self) -> set[str]:
+        return {name for names in self._definitions.values() for name in names}
 
 
 def _position(node: ast.stmt) -> tuple[int, int]:
@@ -323,8 +339,9 @@ class Traced:
                 return self.transform(node.args[0])
             return self.transform(node.func)
         path = self.imports.resolve(node)
-        if path is None:
-            return None
+        return self._transform_named(path) if path is not None else None
+
+    def _transform_named(self, path: str) -> str | None:
         if path in _TRANSFORMS:
             return path
         if path.startswith(_PREFIXES) and path.split(".")[-1] in _LIFTED:
@@ -366,7 +383,9 @@ class Traced:
 
     def method(self, node: ast.Attribute) -> Iterator[Function]:
         """Methods of the module's classes that `x.name` may mean."""
-        found = self.functions.methods.get(node.attr, [])
+        found = self.functions.methods.get(node.attr)
+        if found is None:
+            return
         owner = self.functions.class_of(node)
         if isinstance(node.value, ast.Name) and node.value.id in ("self", "cls"):
             own = [f for f in found if self.functions.parents[f] is owner]
@@ -377,19 +396,13 @@ class Traced:
     def _spread(self, function: ast.AST) -> None:
         """What a traced function calls, passes on or defines is traced too."""
         name = getattr(function, "name", "a lambda")
-        for node in walk(function):
-            if node is not function and isinstance(
-                node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
-            ):
-                self.add(node, f"defined in {name}, which is traced")
-            if isinstance(node, ast.Call):
-                for expression in [
-                    node.func,
-                    *node.args,
-                    *(k.value for k in node.keywords),
-                ]:
-                    for callee in self.candidates(expression):
-                        self.add(callee, f"called by {name}, which is traced")
+        for inner in self.functions.inside.get(function, ()):
+            if not isinstance(inner, ast.Call):
+                self.add(inner, f"defined in {name}, which is traced")
+                continue
+            for expression in [inner.func, *inner.args, *(k.value for k in inner.keywords)]:
+                for callee in self.candidates(expression):
+                    self.add(callee, f"called by {name}, which is traced")
 
     # What jit was told about the parameters.
 

@@ -406,7 +406,7 @@ def _names_of(function: ast.AST, context: FunctionContext) -> set[str]:
 
 def _reached(names: set[str], used: set[str], context: FunctionContext) -> bool:
     """Whether functions that the loop uses read a function of that name."""
-    for node in walk_all(context.node.body):
+    for node in context.nodes:
         if isinstance(node, ast.FunctionDef) and node.name in used:
             if names & set(free_names(node)):
                 return True

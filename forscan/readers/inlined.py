@@ -13,7 +13,7 @@ from forscan.readers.patterns import unpacked_at_the_end
 from forscan.syntax.code import Code, one_line, suite
 from forscan.syntax.names import free_names, parameters, walk_scope
 from forscan.syntax.source import Text
-from forscan.syntax.walk import walk, walk_all
+from forscan.syntax.walk import walk
 
 
 def read_body(
@@ -100,7 +100,7 @@ def own_definition(site: Site, function: ast.Name) -> ast.FunctionDef | ast.Assi
     context = site.context
     if isinstance(context.node, ast.Module):
         return None
-    inside = set(walk_all(context.node.body))
+    inside = set(context.nodes)
     uses = [
         n
         for n in inside

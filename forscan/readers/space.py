@@ -12,7 +12,7 @@ from forscan.find.context import FunctionContext
 from forscan.model import Counter, Element, Refusal, Refused, Spelling
 from forscan.syntax.code import one_line
 from forscan.syntax.names import Fresh
-from forscan.syntax.walk import walk, walk_all
+from forscan.syntax.walk import walk
 
 
 @dataclass(frozen=True)
@@ -181,7 +181,7 @@ class _Reader:
         """Whether anything in the function reads the name."""
         return any(
             isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load)
-            for n in walk_all(self.context.node.body)
+            for n in self.context.nodes
         )
 
     def length(self, space: Space) -> str:

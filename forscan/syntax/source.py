@@ -97,13 +97,18 @@ class Text:
           SourceError: the text is not Python that this interpreter can parse.
         """
         try:
-            return ast.parse(self.text)
+            return self._tree
         except SyntaxError as e:
             raise SourceError(f"syntax error: {e.msg}", e.lineno or 1, e.offset or 1) from None
         except ValueError as e:
             raise SourceError(str(e)) from None
         except (RecursionError, MemoryError):
             raise SourceError("the code is nested too deeply") from None
+
+    @cached_property
+    def _tree(self) -> ast.Module:
+        """The tree is asked for several times, and nobody changes it."""
+        return ast.parse(self.text)
 
     def tokens(self) -> list[tokenize.TokenInfo]:
         """All tokens; an empty list where the tokenizer gives up."""
