@@ -161,8 +161,12 @@ def evidence(expression: ast.expr, context: FunctionContext, depth: int = 4) -> 
             if attribute in ("T", "mT", "real", "imag"):
                 return evidence(base, context, depth - 1)
             return _of_uses(expression, context)
-        case ast.Name():
-            return _of_name(expression, context, depth)
+        case ast.Name(id=name):
+            key = (name, depth)
+            if key not in context.evidence:  # the names of a function lead to each other
+                context.evidence[key] = _of_name(expression, context, depth)
+            found: Evidence = context.evidence[key]
+            return found
         case ast.List() | ast.Tuple():
             return Evidence.TABLE if _numbers(expression) else Evidence.OTHER
         case ast.Dict() | ast.Set() | ast.ListComp() | ast.GeneratorExp() | ast.JoinedStr():
@@ -287,13 +291,7 @@ def _is_static(name: str, context: FunctionContext) -> bool:
 
 def _is_starred(name: str, context: FunctionContext) -> bool:
     """`first, *rest = items`: the rest is a list."""
-    return any(
-        isinstance(n, ast.Starred)
-        and isinstance(n.ctx, ast.Store)
-        and isinstance(n.value, ast.Name)
-        and n.value.id == name
-        for n in context.nodes
-    )
+    return name in context.starred
 
 
 def assigned_values(name: str, context: FunctionContext) -> list[ast.expr]:
@@ -321,13 +319,9 @@ def _annotation(name: str, context: FunctionContext) -> Evidence | None:
 
 def _of_uses(expression: ast.expr, context: FunctionContext) -> Evidence:
     """An array if anything in the function treats it as only arrays can be."""
-    wanted = ast.dump(expression)
     parents = context.module.functions.parents
-    for node in context.nodes:
-        if not isinstance(node, type(expression)) or ast.dump(node) != wanted:
-            continue
-        parent = parents.get(node)
-        found = _of_use(node, parent, context)
+    for node in context.alike(expression):
+        found = _of_use(node, parents.get(node), context)
         if found is not None:
             return found
     return Evidence.UNKNOWN

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
+from typing import Any
 
 from forscan.analyse.cfg import Graph, build
 from forscan.analyse.dataflow import Names, bound_names, live_names
@@ -111,10 +112,12 @@ class FunctionContext:
 
     Attributes:
       node: the function, or the module for code outside of functions.
+      evidence: what the analysis of arrays has found out about names.
     """
 
     module: ModuleContext
     node: Function | ast.Module
+    evidence: dict[tuple[str, int], Any] = field(default_factory=dict)
 
     @property
     def source(self) -> Source:
@@ -149,6 +152,27 @@ class FunctionContext:
                 if isinstance(target, ast.Name):
                     found.setdefault(target.id, []).append(value)
         return found
+
+    @cached_property
+    def starred(self) -> set[str]:
+        """The names that get the rest: `first, *rest = items`."""
+        stars = (n for n in self.nodes if isinstance(n, ast.Starred))
+        named = (n.value for n in stars if isinstance(n.ctx, ast.Store))
+        return {value.id for value in named if isinstance(value, ast.Name)}
+
+    def alike(self, expression: ast.expr) -> list[ast.AST]:
+        """The places in the suite where the same is written."""
+        kind = type(expression)
+        if kind not in self._written:
+            places = self._written[kind] = {}
+            for node in self.nodes:
+                if type(node) is kind:
+                    places.setdefault(ast.dump(node), []).append(node)
+        return self._written[kind].get(ast.dump(expression), [])
+
+    @cached_property
+    def _written(self) -> dict[type[ast.AST], dict[str, list[ast.AST]]]:
+        return {}
 
     @cached_property
     def graph(self) -> Graph:
