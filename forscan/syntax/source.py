@@ -12,7 +12,7 @@ import io
 import re
 import tokenize
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import accumulate
 
 _NEWLINE = re.compile(r"\r\n|\r|\n")
@@ -155,6 +155,7 @@ class Source(Text):
     authored: str | None = None
 
     @classmethod
+    @lru_cache(maxsize=4)  # so that a file that is asked about twice is parsed once
     def decode(cls, data: bytes) -> Source:
         """Raises SourceError when the bytes are not text in their declared encoding."""
         bom = _BOM if data.startswith(_BOM) else b""
