@@ -165,6 +165,7 @@ def convert(ctx: click.Context, /, **options: Any) -> None:
 
 @main.command()
 @click.option("--to", type=_TO, default=None, help="The form asked about (default: scan).")
+@click.option("--no-cache", is_flag=True, help="Neither use nor keep earlier answers.")
 @_common
 @click.pass_context
 def check(ctx: click.Context, /, **options: Any) -> None:

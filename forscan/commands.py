@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -11,11 +11,15 @@ import click
 from forscan import streams
 from forscan.config import Config, ConfigError
 from forscan.files import reason, replace_content
-from forscan.jobs import WorkerDied, collect, run
+from forscan.jobs import Job, collect
 from forscan.options import Options, from_stdin, settings
 from forscan.refusal import Refusal
 from forscan.report.summary import summary
+from forscan.run import WorkerDied, run
+from forscan.run import check as check_files
 from forscan.types import FileResult, Selection, Status
+
+Look = Callable[[list[Job], int | None], list[FileResult]]
 
 
 def convert(options: Options) -> int:
@@ -38,7 +42,7 @@ def convert(options: Options) -> int:
 
 
 def check(options: Options) -> int:
-    found = _find(options)
+    found = _find(options, run if options["no_cache"] else check_files)
     found.results = [r.tried().quiet() for r in found.results]
     _show(found, options, "found")
     for result in found.results if options["output_format"] in _LINES else ():
@@ -59,7 +63,7 @@ def _same(result: FileResult) -> FileResult:
     return result
 
 
-def _find(options: Options) -> _Found:
+def _find(options: Options, look: Look = run) -> _Found:
     """Looks at all targets; nothing is written here."""
 
     def for_folder(folder: Path) -> Config:
@@ -79,7 +83,7 @@ def _find(options: Options) -> _Found:
             _complain(str(e))
             return _Found([], failed=True)
     try:
-        results = run(jobs.files, options["jobs"])
+        results = look(jobs.files, options["jobs"])
     except WorkerDied:
         _complain("a worker process has died; -j 1 needs less memory")
         return _Found([], failed=True)

@@ -10,6 +10,7 @@ import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from forscan.find.context import ModuleContext
 from forscan.find.traced import Function
@@ -40,6 +41,25 @@ class Summary:
     traced: frozenset[int]
     uses: tuple[frozenset[str], ...]
     reaches: tuple[frozenset[int], ...]
+
+    def packed(self) -> list[Any]:
+        """The same as JSON."""
+        uses, reaches = ([sorted(part) for part in parts] for parts in (self.uses, self.reaches))
+        traced, imported = sorted(self.traced), dict(self.imported)
+        return [self.module, imported, list(self.names), traced, uses, reaches]
+
+    @staticmethod
+    def unpacked(found: Any) -> Summary:
+        """Raises TypeError or ValueError where it is no JSON of a summary."""
+        module, imported, names, traced, uses, reaches = found
+        return Summary(
+            module,
+            imported,
+            tuple(names),
+            frozenset(traced),
+            tuple(map(frozenset, uses)),
+            tuple(map(frozenset, reaches)),
+        )
 
 
 def summary(path: Path, context: ModuleContext) -> Summary:
