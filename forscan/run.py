@@ -73,9 +73,12 @@ class _Run:
         from concurrent.futures.process import BrokenProcessPool
         from multiprocessing import get_context
 
-        with ProcessPoolExecutor(
-            self.workers, mp_context=get_context("spawn"), initializer=collect_rarely
-        ) as pool:
+        spawn = get_context("spawn")
+        # The pool first starts a process of its own, which lifts the ban on signals.
+        with (
+            _safe_path(),
+            ProcessPoolExecutor(self.workers, spawn, initializer=collect_rarely) as pool,
+        ):
             with _undisturbed():
                 looked = pool.map(_one, jobs, repeat(summed), chunksize=8)
             try:
@@ -199,6 +202,24 @@ def _undisturbed() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+
+@contextlib.contextmanager
+def _safe_path() -> Iterator[None]:
+    """Processes started in here import nothing from the folder that one stands in.
+
+    It may hold a `pickle.py`, and the files that are looked at are never run.
+    """
+    name = "PYTHONSAFEPATH"
+    before = os.environ.get(name)
+    os.environ[name] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[name]
+        else:
+            os.environ[name] = before
 
 
 def _one(job: Job, summed: bool) -> _Looked:
