@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 
+from forscan.analyse.arrays import Evidence, evidence
 from forscan.analyse.carry_types import CarryTypes
 from forscan.analyse.containers import own_containers
 from forscan.analyse.effects import Effects, refuse
@@ -21,7 +22,7 @@ from forscan.model import Carry, Loop, Refusal, Refused
 from forscan.passes.draft import Draft
 from forscan.readers.space import Space, read_space
 from forscan.syntax.code import Code, expression, suite, suite_end
-from forscan.syntax.names import activity, binds, free_names
+from forscan.syntax.names import activity, binds, free_names, names_in
 from forscan.syntax.source import Source
 from forscan.syntax.walk import walk, walk_all
 
@@ -243,6 +244,8 @@ def _concrete(
         for use in Uses(context, node.body).of(name, integer=False):
             if _needs_value(use, context):
                 found.append(_concrete_refusal(use, "a value of the loop"))
+            elif use.read is not None and _is_sequence(use.read.value, state, context):
+                found.append(_sequence_refusal(use, use.read.value))
     found += _needed_after(state, node, context)
     return found
 
@@ -250,6 +253,24 @@ def _concrete(
 def _needs_value(use: Use, context: FunctionContext) -> bool:
     """Whether a use needs a Python value; calls that were run show what a function takes."""
     return use.kind >= Kind.CONCRETE and not (use.kind is Kind.PASSED and context.observed)
+
+
+def _is_sequence(base: ast.expr, state: State, context: FunctionContext) -> bool:
+    """Whether what is indexed is from before the loop, and no array of JAX."""
+    if set(names_in(base)) & {*state.carried, *state.local, *state.last}:
+        return False
+    return evidence(base, context) in (Evidence.NUMPY, Evidence.TABLE, Evidence.OTHER)
+
+
+def _sequence_refusal(use: Use, base: ast.expr) -> Refusal:
+    shown = ast.unparse(base)
+    return refuse(
+        "FSC202",
+        use.node,
+        f"{shown} is no array of JAX and is read at {use.node.id}, a value of the loop: a tracer "
+        "cannot index it",
+        f"Make it an array before the loop, for instance `jnp.asarray({shown})`.",
+    )
 
 
 def _functions_made(node: ast.For) -> set[str]:

@@ -363,7 +363,8 @@ class _Reader:
         if found is Evidence.ITEMS:
             return self.items(target, node)
         if isinstance(node, ast.Subscript) and ast.unparse(node.slice) == "::-1":
-            return replace(self.array(target, node.value), reverse=True)
+            inner = self.array(target, node.value)
+            return replace(inner, reverse=not inner.reverse)
         shown = self.text(node)
         if found is Evidence.TABLE:
             table = self.table(target, node)

@@ -141,7 +141,10 @@ def _direction(source: str, loop: Loop) -> str:
         return source
     if source.startswith("range("):
         return f"reversed({source})"
-    atom = isinstance(expression(source), ast.Name | ast.Attribute | ast.Call | ast.Subscript)
+    node = expression(source)
+    if isinstance(node, ast.Subscript) and source.endswith("[::-1]"):
+        return source.removesuffix("[::-1]")
+    atom = isinstance(node, ast.Name | ast.Attribute | ast.Call | ast.Subscript)
     return f"{source}[::-1]" if atom else f"({source})[::-1]"
 
 
