@@ -52,7 +52,7 @@ class Stages:
     @property
     def first(self) -> float:
         """What the first build took in all."""
-        return self.trace_s[0] + sum(self.lower_s[:1]) + sum(self.compile_s[:1])
+        return sum(self.trace_s[:1]) + sum(self.lower_s[:1]) + sum(self.compile_s[:1])
 
 
 class Program:
