@@ -658,6 +658,20 @@ def dies(x):
 
 
 @jax.jit
+def faults(x):
+    for _ in range(3):
+        x = 0.5 * x
+    os.kill(os.getpid(), signal.SIGSEGV)
+
+
+@jax.jit
+def recurses(x):
+    for _ in range(3):
+        x = 0.5 * x
+    return recurses(x)
+
+
+@jax.jit
 def ends(x):
     for _ in range(3):
         x = 0.5 * x
@@ -705,7 +719,8 @@ def assert_nothing_is_left(folder: Path) -> None:
 
 
 def test_calls_that_fail_do_not_harm_the_others(module: Path) -> None:
-    calls = ("raises(jnp.ones(3))", "leaves(jnp.ones(3))", "good(jnp.ones(3))")
+    calls = ("raises(jnp.ones(3))", "leaves(jnp.ones(3))", "recurses(jnp.ones(3))")
+    calls = (*calls, "good(jnp.ones(3))")
     wrong = ("missing(1)", "good(", "good", "good(jnp.ones(3)) + 1", "good(1, 2, 3)")
     found = verify(module.parent, "a.py", calls=calls + wrong)
     reasons = {call: row["reason"] for call, row in found.items()}
@@ -714,6 +729,7 @@ def test_calls_that_fail_do_not_harm_the_others(module: Path) -> None:
     for call in (calls[1], *wrong):
         assert found[call]["status"] == "unknown"
     assert "\n" not in "".join(reasons.values())
+    assert "both raise RecursionError" in reasons["recurses(jnp.ones(3))"]
     assert "ValueError: no luck" in reasons["raises(jnp.ones(3))"]
     assert "SystemExit" in reasons["leaves(jnp.ones(3))"]
     assert "NameError" in reasons["missing(1)"]
@@ -725,7 +741,11 @@ def test_calls_that_fail_do_not_harm_the_others(module: Path) -> None:
 
 @pytest.mark.parametrize(
     "call, reason",
-    [("dies(jnp.ones(3))", "SIGKILL"), ("ends(jnp.ones(3))", "ended with exit code 0")],
+    [
+        ("dies(jnp.ones(3))", "SIGKILL (perhaps memory ran out)"),
+        ("faults(jnp.ones(3))", "SIGSEGV"),
+        ("ends(jnp.ones(3))", "ended with exit code 0"),
+    ],
 )
 def test_call_that_ends_its_process(module: Path, call: str, reason: str) -> None:
     """What was answered before stands, what comes after it is unknown."""

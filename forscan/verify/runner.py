@@ -215,7 +215,8 @@ def _why(code: int | None, log: str, timeout: float, stage: str) -> str:
             name = signal.Signals(-code).name
         except ValueError:
             name = str(-code)
-        return f"the process was killed by {name} while {stage}"
+        memory = " (perhaps memory ran out)" if name == "SIGKILL" else ""
+        return f"the process was killed by {name}{memory} while {stage}"
     last = next((s.strip() for s in reversed(log.splitlines()) if s.strip()), "")
     return f"the process ended with exit code {code}" + (f": {last}" if last else "")
 

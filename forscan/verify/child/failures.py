@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from .errors import line
@@ -31,11 +32,16 @@ def verdict(old: Exception | None, new: Exception | None, path: str) -> dict[str
             "evidence": "measured",
             "reason": f"{line(old)} became {line(new)}",
         }
-    if str(old) != str(new):
+    if _words(old) != _words(new):
         reason = f"both raise {type(old).__name__}, but say other things: {line(old)}; {line(new)}"
         return {"status": "unknown", "reason": reason}
     reason = f"both raise {line(old)}"
     return {"status": "equal", "evidence": "measured", "reason": reason, "raises": line(old)}
+
+
+def _words(error: Exception) -> str:
+    """What an error says, without the addresses of objects."""
+    return re.sub(r" at 0x[0-9a-f]+", "", str(error))
 
 
 def _ran(error: Exception, path: str) -> bool:
