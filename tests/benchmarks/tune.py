@@ -20,8 +20,8 @@ from forscan.types import Selection
 
 CALLS = (1, 100, 10_000)
 SWEEPS = 3
-UNROLLS = (None, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48, 64, 96, True)
-UNROLLS_OF_SEVERAL = (None, 2, 4, 8, 16, True)
+UNROLLS = (None, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, True)
+UNROLLS_OF_SEVERAL = (None, 2, 4, 8, True)
 TIMEOUT = 300.0
 
 
