@@ -107,6 +107,7 @@ class Loop:
       elements: the xs.
       length: the trip count, where neither counter nor elements give it.
       reverse: the last index comes first; ys are still stored by index.
+      strict: whether only a check shows that all xs are of one length.
       unroll: the hint given to the compiler, if any.
       before, after: statements around the loop in the function.
       name: what the body function is or should be called, if anything says so.
@@ -121,6 +122,7 @@ class Loop:
     elements: tuple[Element, ...] = ()
     length: str | None = None
     reverse: bool = False
+    strict: bool = False
     unroll: str | None = None
     before: tuple[str, ...] = ()
     after: tuple[str, ...] = ()

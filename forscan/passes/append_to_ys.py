@@ -100,7 +100,7 @@ def _one_list(draft: Draft, filled: FilledList) -> Draft:
             ordered = _in_order(draft, filled.name)
             flat = f"{filled.name} = {ordered}.reshape(-1, *{filled.name}.shape[2:])"
             rest = (*rest, flat)
-        if filled.seeded:
+        if filled.seeded and filled.uses:
             stack = f"{draft.spelling.jnp}.stack({filled.name})"
             joined = f"{draft.spelling.jnp}.concatenate([{stack}, {_in_order(draft, result)}])"
             rest = (f"{filled.name} = {joined}",)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, replace
 from enum import Enum
+from functools import cached_property
 
 from forscan.analyse.kinds import ARRAY, NOTHING, UNKNOWN, Kind, of_items, returned_kind
 from forscan.find.context import FunctionContext
@@ -13,7 +14,9 @@ from forscan.syntax.code import Code, expression
 from forscan.syntax.names import binds, walk_all, walk_scope
 from forscan.syntax.rename import renamed
 
-_MUTATING = {"append", "extend", "pop", "update", "insert", "clear", "remove", "setdefault"}
+_MUTATING = {"append", "extend", "update", "insert", "clear", "remove", "sort", "reverse"}
+"""Methods of containers that return nothing: where their value is used, they are others'."""
+_MUTATING_TOO = {"pop", "popitem", "setdefault"}
 NO_PARAMETER = "_none"
 """Stands for the parameter that a body with one parameter does not have; it comes first."""
 
@@ -79,11 +82,12 @@ class Body:
             return FunctionContext(self.context.module, self.function)
         return self.context
 
-    @property
-    def mutates(self) -> bool:
-        """Whether it changes in place a container that it may have been given."""
+    @cached_property
+    def mutations(self) -> list[ast.expr]:
+        """The containers, as the file has them, that it changes in place and has not made."""
         own = _own_lists(self.nodes)
-        return any(_is_mutation(n, own) for n in walk_all(self.nodes))
+        found = (_changed(n) for n in walk_all(self.nodes))
+        return [c for c in found if c and not (isinstance(c, ast.Name) and c.id in own)]
 
     @property
     def names(self) -> set[str]:
@@ -105,6 +109,19 @@ class Body:
             returned=renamed(self.returned, names),
             parameters=(first, second),
         )
+
+    def without_deletion(self, names: set[str]) -> Body:
+        """Without `del x` of names that are no variables any more."""
+        edits = []
+        for node in walk_all(self.code.statements):
+            if isinstance(node, ast.Delete):
+                kept = [t for t in node.targets if not (isinstance(t, ast.Name) and t.id in names)]
+                if not kept:
+                    edits.append(self.code.remove(node))
+                elif len(kept) < len(node.targets):
+                    text = ", ".join(self.code.segment(t) for t in kept)
+                    edits.append(self.code.replace(node, f"del {text}"))
+        return replace(self, code=Code(self.code.edited(edits).text.strip("\n")))
 
     def kind(self, arguments: tuple[Kind, Kind]) -> Kind:
         """The kind of what it returns."""
@@ -184,12 +201,15 @@ def _own_lists(nodes: list[ast.AST]) -> set[str]:
     }
 
 
-def _is_mutation(node: ast.AST, own: set[str]) -> bool:
-    if isinstance(node, ast.Subscript | ast.Attribute):
-        return not isinstance(node.ctx, ast.Load)
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        value = node.func.value
-        if isinstance(value, ast.Name) and value.id in own:
-            return False
-        return node.func.attr in _MUTATING and not isinstance(value, ast.Subscript)
-    return False
+def _changed(node: ast.AST) -> ast.expr | None:
+    """The container that a node changes in place, if it does."""
+    match node:
+        case ast.Subscript(value=value, ctx=ast.Store() | ast.Del()):
+            return value
+        case ast.Attribute(value=value, ctx=ast.Store() | ast.Del()):
+            return value
+        case ast.Expr(value=ast.Call(func=ast.Attribute(value=value, attr=method))):
+            return value if method in _MUTATING else None
+        case ast.Call(func=ast.Attribute(value=value, attr=method)):
+            return value if method in _MUTATING_TOO else None
+    return None

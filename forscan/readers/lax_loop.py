@@ -28,6 +28,7 @@ from forscan.readers.parts import (
     inside_function,
     is_none,
     joined,
+    names_in_lines,
     segment,
 )
 from forscan.readers.patterns import (
@@ -55,6 +56,7 @@ class LaxLoop:
       before, after: statements around it.
       ys: an expression for the ys, where it is not the first output.
       gone: statements whose values the loop takes over.
+      items: the names of the state, or of its items where the body takes it apart.
       other: the name of the parameter that is not the carry.
     """
 
@@ -67,6 +69,7 @@ class LaxLoop:
     before: list[str] = field(default_factory=list)
     after: list[str] = field(default_factory=list)
     gone: list[ast.stmt] = field(default_factory=list)
+    items: list[str] = field(default_factory=list)
     ys: str | None = None
 
     @classmethod
@@ -148,13 +151,16 @@ class LaxLoop:
         if value is not None:
             self._add_outputs(value)
         if pattern is None:
+            self.items = [carry]
             self._add_whole(carry, update)
         else:
-            self._add_items(pattern, [names[i] for i in leaves(pattern) or ()], starts, update)
+            self.items = [names[i] for i in leaves(pattern) or ()]
+            self._add_items(pattern, starts, update)
         if not body.called:
             parts = coalesced(self.code, self.carries, self.outputs)
             self.code, self.carries, self.outputs = parts
         self._finish_results(pattern)
+        self.carries = [c for c in self.carries if not self._is_idle(c)]
 
     def _carry_pattern(self) -> ast.expr | None:
         """The pattern of `a, b = carry` at the head of a body that returns a tuple for it."""
@@ -195,7 +201,7 @@ class LaxLoop:
             body,
             call.function,
             call.sources,
-            all_names(ast.parse(inside_function(rest))) if rest else (),
+            all_names(inside_function(rest)) if rest else (),
             [*names_in(results.carry), *names_in(results.ys), *reads(results.gone or [])],
         )
         items = None if pattern is None else leaves(pattern)
@@ -216,7 +222,7 @@ class LaxLoop:
                 naming.choose(name)
         self._chosen = naming.chosen
         constants = self._constants()
-        self.body = body.renamed({**naming.chosen, **constants})
+        self.body = body.without_deletion(set(constants)).renamed({**naming.chosen, **constants})
 
     def _constants(self) -> dict[str, str]:
         """Parameters that are always None, written as such."""
@@ -226,8 +232,8 @@ class LaxLoop:
         bound = set(binds(self.body.code.statements))
         if is_none(self.call.init) and carry not in bound:
             found[carry] = "None"
-        if self.other_kind == NOTHING and other not in bound:
-            found[other] = "None"
+        if self.call.constant is not None and other not in bound:
+            found[other] = self.call.constant
         return found
 
     def _returned(self, carry: str) -> tuple[str, str | None]:
@@ -265,23 +271,35 @@ class LaxLoop:
             result = carry
         self.carries.append(Carry(carry, start, update, result))
 
+    def _is_idle(self, carry: Carry) -> bool:
+        """Whether a part of the state stays what it is, and nobody looks at it."""
+        wanted = carry.result or carry.target in names_in_lines(self.after)
+        return carry.update == carry.target and not wanted and not self.reads_besides(carry)
+
+    def reads_besides(self, carry: Carry) -> bool:
+        """Whether anything but its own update reads a part of the state."""
+        texts = [o.value for o in self.outputs]
+        texts += [c.update for c in self.carries if c is not carry]
+        return any(carry.target in reads(n) for n in (self.code.tree, *map(expression, texts)))
+
     def _start(self, target: str, node: ast.expr) -> str:
         """Python for a start value; what had a name for this loop only needs it no more."""
-        starts = Starts(self.site, self.body)
+        starts = Starts(self.site, self.body, map(self.own, self.items))
+        own = self.own(target)
         if isinstance(node, ast.Name) and node.id != target:
             value, statement = own_value(self.site, node)
-            if statement is not None and starts.text(node) == node.id:
+            if statement is not None and starts.text(node, own) == node.id:
                 self.gone.append(statement)
-                return starts.text(value)
-        return starts.text(node)
+                return starts.text(value, own)
+        return starts.text(node, own)
 
     def _add_items(
         self,
         pattern: ast.expr,
-        names: list[str],
         starts: list[ast.expr | None],
         update: str,
     ) -> None:
+        names = self.items
         found = head_unpacking(self.code, self.body.parameters[self.call.carry_at])
         assert found is not None
         self.code = Code(self.code.edited([removal(self.code, found[0])]).text.strip("\n"))
@@ -377,10 +395,10 @@ class LaxLoop:
         inside = Text(source.text[source.start(statement) : source.end(statement)]).comments()
         leading = [*inside, *([tail] if tail else [])]
         behind = self.call.results.gone
-        edits: list[Edit] = [removed(source, s) for s in self.gone]
-        edits += [removed(source, behind)] if behind is not None else []
+        edits: list[Edit] = [removed(source, s, statement) for s in self.gone]
+        edits += [removed(source, behind, statement)] if behind is not None else []
         if self.body.definition is not None:
-            edits.append(removed(source, self.body.definition))
+            edits.append(removed(source, self.body.definition, statement))
         loop = replace(
             loop,
             body=self.code,

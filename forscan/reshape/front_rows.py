@@ -94,7 +94,7 @@ def _starts(
 ) -> list[Edit] | None:
     """The statements before the loop, of the rows alone."""
     row = row_of(loop, made.value)
-    if row is None or not set(writes) <= set(range(len(rows))) or (writes and row.dtype is None):
+    if row is None or not set(writes) <= set(range(len(rows))):
         return None
     source = loop.context.source
     start = source.start(made)

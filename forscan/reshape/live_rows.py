@@ -11,7 +11,7 @@ import ast
 from collections import Counter
 from dataclasses import dataclass
 
-from forscan.analyse.buffers import written
+from forscan.analyse.buffers import is_weakly_filled, written
 from forscan.analyse.linear import difference, linear
 from forscan.analyse.trip_count import add, extent, leading, literal_int
 from forscan.reshape.front_rows import FrontRows, front_rows
@@ -135,6 +135,8 @@ def _range(loop: LoopText) -> _Range | None:
 def _buffer(loop: LoopText, body: Code, name: str, space: _Range) -> _Buffer | None:
     """A name that is written at one row per iteration and read at others only."""
     write = next((s for s in body.statements if written(s, name) is not None), None)
+    if any(is_weakly_filled(made, loop.context) for made in loop.types.starts(name)):
+        return None
     if write is None or literal_int(expression(space.start)) is None:
         return None
     found = written(write, name)

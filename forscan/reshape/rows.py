@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
+from forscan.analyse.buffers import is_weakly_filled
 from forscan.analyse.trip_count import is_number
 from forscan.reshape.site import LoopText
 from forscan.syntax.code import one_line
@@ -20,12 +21,12 @@ class Row:
     Attributes:
       text: the row.
       shape: its shape.
-      dtype: its dtype, None where it is that of a value.
+      dtype: its dtype.
     """
 
     text: str
     shape: str
-    dtype: str | None
+    dtype: str
 
     def holding(self, value: str, jnp: str) -> str:
         """What a write of a value leaves in the row: it casts and broadcasts."""
@@ -36,7 +37,7 @@ class Row:
 
 def row_of(loop: LoopText, made: ast.expr) -> Row | None:
     """Any row of the buffer that an expression makes, None where rows may differ."""
-    if not isinstance(made, ast.Call) or not made.args:
+    if not isinstance(made, ast.Call) or not made.args or is_weakly_filled(made, loop.context):
         return None
     path = loop.context.resolve(made.func) or ""
     maker = path.removeprefix("jax.numpy.")
@@ -54,13 +55,13 @@ def row_of(loop: LoopText, made: ast.expr) -> Row | None:
     return Row(text, shape, _dtype(loop, made, maker))
 
 
-def _dtype(loop: LoopText, made: ast.Call, maker: str) -> str | None:
+def _dtype(loop: LoopText, made: ast.Call, maker: str) -> str:
     named = next((k.value for k in made.keywords if k.arg == "dtype"), None)
     if named is None and len(made.args) > _FULL[maker]:
         named = made.args[_FULL[maker]]
     if named is not None:
         return one_line(loop.context.source, named)
-    return None if maker == "full" else "float"
+    return "float"
 
 
 def _like(loop: LoopText, value: ast.Call, maker: str) -> Row | None:
