@@ -22,7 +22,7 @@ from .program import Result
 
 _CUT, _CUT_LAX = "__forscan_cut__", "__forscan_cut_lax__"
 _LAX = {"scan", "fori_loop"}
-_BUDGET = 5.0  # seconds
+_BUDGET = 20.0  # seconds
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 

@@ -16,7 +16,7 @@ from .call import Call, is_data, is_float
 from .compare import compare
 from .program import Result
 
-_BUDGET = 5.0  # seconds
+_BUDGET = 20.0  # seconds
 _SIZES = (1, 2, 3)
 _SHORT = 16  # from here on one at a time
 _SHOWN = 6  # numbers of an array that are written out
