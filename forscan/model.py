@@ -193,6 +193,10 @@ class Spelling:
         """Python for one tree of stacks, of trees of one structure."""
         return f"{self.jax}.tree.map(lambda *leaves: {self.jnp}.stack(leaves), *{items})"
 
+    def copied(self, tree: str) -> str:
+        """Python for a tree with containers of its own."""
+        return f"{self.jax}.tree.map(lambda leaf: leaf, {tree})"
+
     def sliced_leaves(self, tree: str, index: str) -> str:
         """Python for a tree with every leaf read at an index or a slice."""
         return f"{self.jax}.tree.map(lambda leaf: leaf[{index}], {tree})"

@@ -30,7 +30,6 @@ PATH = Path("program.py")
 BATCHES, BATCH = 6, 20
 KNOWN: dict[str, set[int]] = {
     "the weak type of the state settles under a static branch": {37},
-    "on the way back the parts of a zip may differ in length": {34},
 }
 """Seeds that are known to be wrong, by the reason."""
 

@@ -53,10 +53,15 @@ _KEEPING_ATTRIBUTES = {"T", "mT", "real"}
 
 
 class Floating:
-    """The names of one function that hold floating-point numbers."""
+    """The names of one function that hold floating-point numbers.
 
-    def __init__(self, context: FunctionContext) -> None:
+    Attributes:
+      assumed: arguments, never bound anew, that are known to.
+    """
+
+    def __init__(self, context: FunctionContext, assumed: Names = frozenset()) -> None:
         self.context = context
+        self.assumed = assumed
 
     @cached_property
     def names(self) -> list[Names]:
@@ -105,7 +110,7 @@ class Floating:
             case ast.Constant(value=value):
                 return isinstance(value, float | complex)
             case ast.Name(id=name):
-                return name in known
+                return name in known or name in self.assumed
             case ast.BinOp(op=op, left=left, right=right):
                 if isinstance(op, ast.Mod):  # of a text it is one
                     return self._of(left, known)

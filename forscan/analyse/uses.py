@@ -14,6 +14,7 @@ from enum import IntEnum
 from forscan.analyse.floating import Floating
 from forscan.analyse.kinds import ARRAY, kind_of
 from forscan.analyse.numbers import LARGEST_INDEX, Numbers
+from forscan.analyse.settled import Settled
 from forscan.analyse.traced_bounds import traced_parameters
 from forscan.find.context import FunctionContext
 from forscan.find.traced import Function
@@ -208,6 +209,7 @@ class Uses:
         body: Iterable[ast.AST],
         depth: int = _DEPTH,
         largest: int = LARGEST_INDEX,
+        settled: Settled | None = None,
     ) -> None:
         self.context = context
         self.body = list(body)
@@ -215,6 +217,7 @@ class Uses:
         self.largest = largest
         self.parents = context.module.functions.parents
         self.floating = Floating(context)
+        self.settled = settled
 
     def of(self, name: str, *, integer: bool) -> list[Use]:
         """All uses of a name, and of the names computed from it in Python only.
@@ -390,14 +393,22 @@ class Uses:
                 case ast.expr():
                     python_only = False
                 case _:
+                    if isinstance(parent, ast.AugAssign) and python_only:
+                        floats = self._meets_floats(value, parent.op, None)
                     kind = Kind.ARITHMETIC if integer and not floats else Kind.PURE
                     return Use(node, _worst(kind, hazard), hazard or "a number", value=value)
             child, parent = parent, self.parents.get(parent)
 
-    def _meets_floats(self, value: ast.expr, op: ast.operator, other: ast.expr) -> bool:
-        """Whether an integer meets floating-point numbers: they take any integer the same way."""
-        plain = isinstance(op, ast.Add | ast.Sub | ast.Mult | ast.Div)
-        return plain and _is_integer(value) and self.floating.holds(other)
+    def _meets_floats(self, value: ast.expr, op: ast.operator, other: ast.expr | None) -> bool:
+        """Whether an integer meets floating-point numbers: they take any integer the same way.
+
+        So does state that the scan would not let change its type; other is None in `x += i`.
+        """
+        if not isinstance(op, ast.Add | ast.Sub | ast.Mult | ast.Div) or not _is_integer(value):
+            return False
+        if self.settled is not None:
+            return self.settled.takes(value, other)
+        return other is not None and self.floating.holds(other)
 
     def _bound_of_slice(self, node: ast.Name, part: ast.Slice, integer: bool) -> Use:
         """`x[i : i + k]` with the index in both bounds may be a window."""

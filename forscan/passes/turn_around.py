@@ -1,4 +1,4 @@
-"""A scan over arrays that are all turned around goes over them from the end."""
+"""A scan over arrays that are all turned around goes over them from the other end."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from forscan.syntax.code import expression
 def turn_around(draft: Draft) -> Draft:
     """Takes `[::-1]` from all elements, where no outputs would have to be turned as well."""
     loop = draft.loop
-    if draft.target != "scan" or loop.reverse or loop.outputs or not loop.elements:
+    if draft.target != "scan" or loop.outputs or not loop.elements:
         return draft
     whole = [_turned(e) for e in loop.elements]
     if loop.counter is not None or None in whole:
         return draft
     pairs = zip(loop.elements, whole, strict=True)
     elements = tuple(replace(e, source=s) for e, s in pairs if s is not None)
-    return draft.with_loop(elements=elements, reverse=True)
+    return draft.with_loop(elements=elements, reverse=not loop.reverse)
 
 
 def _turned(element: Element) -> str | None:

@@ -10,13 +10,11 @@ from functools import cached_property
 from forscan.analyse.kinds import ARRAY, NOTHING, UNKNOWN, Kind, of_items, returned_kind
 from forscan.find.context import FunctionContext
 from forscan.find.traced import Function
+from forscan.readers.mutations import changed_containers
 from forscan.syntax.code import Code, expression
 from forscan.syntax.names import binds, walk_all, walk_scope
 from forscan.syntax.rename import renamed
 
-_MUTATING = {"append", "extend", "update", "insert", "clear", "remove", "sort", "reverse"}
-"""Methods of containers that return nothing: where their value is used, they are others'."""
-_MUTATING_TOO = {"pop", "popitem", "setdefault"}
 NO_PARAMETER = "_none"
 """Stands for the parameter that a body with one parameter does not have; it comes first."""
 
@@ -85,9 +83,7 @@ class Body:
     @cached_property
     def mutations(self) -> list[ast.expr]:
         """The containers, as the file has them, that it changes in place and has not made."""
-        own = _own_lists(self.nodes)
-        found = (_changed(n) for n in walk_all(self.nodes))
-        return [c for c in found if c and not (isinstance(c, ast.Name) and c.id in own)]
+        return changed_containers(self.nodes, self.context.module.traced.candidates)
 
     @property
     def names(self) -> set[str]:
@@ -188,28 +184,3 @@ def positional(
 def as_pair(returned: str, takes: Takes) -> str:
     """What a body returns, with None for the carry that a map does not have."""
     return f"(None, ({returned}))" if takes is Takes.SLICE else returned
-
-
-def _own_lists(nodes: list[ast.AST]) -> set[str]:
-    """Names that the code gives to new lists."""
-    return {
-        n.targets[0].id
-        for n in nodes
-        if isinstance(n, ast.Assign)
-        and isinstance(n.targets[0], ast.Name)
-        and isinstance(n.value, ast.List)
-    }
-
-
-def _changed(node: ast.AST) -> ast.expr | None:
-    """The container that a node changes in place, if it does."""
-    match node:
-        case ast.Subscript(value=value, ctx=ast.Store() | ast.Del()):
-            return value
-        case ast.Attribute(value=value, ctx=ast.Store() | ast.Del()):
-            return value
-        case ast.Expr(value=ast.Call(func=ast.Attribute(value=value, attr=method))):
-            return value if method in _MUTATING else None
-        case ast.Call(func=ast.Attribute(value=value, attr=method)):
-            return value if method in _MUTATING_TOO else None
-    return None

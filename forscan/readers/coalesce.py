@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from forscan.model import Carry, Output
 from forscan.syntax.code import Code, expression
-from forscan.syntax.names import binds, reads, walk_all
+from forscan.syntax.names import all_names, binds, reads, walk_all
 from forscan.syntax.rename import renamed
 from forscan.syntax.source import Edit
 
@@ -21,6 +21,28 @@ def coalesced(code: Code, carries: Sequence[Carry], outputs: Sequence[Output]) -
     for place in range(len(carries)):
         parts = _one(place, *parts)
     return parts
+
+
+def renamed_carry(parts: Parts, old: str, new: str) -> Parts | None:
+    """The body with another name for a part of the state, None where that is not free."""
+    code, carries, outputs = parts
+    texts = [c.update for c in carries] + [o.value for o in outputs]
+    taken = {c.target for c in carries}.union(*map(all_names, (code.tree, *map(expression, texts))))
+    if new in taken or not (old.isidentifier() and new.isidentifier()) or _defines(code, old):
+        return None
+    names = {old: new}
+    moved = [
+        replace(c, target=names.get(c.target, c.target), update=renamed(c.update, names))
+        for c in carries
+    ]
+    values = [replace(o, value=renamed(o.value, names)) for o in outputs]
+    return Code(renamed(code.text, names)), moved, values
+
+
+def _defines(code: Code, name: str) -> bool:
+    """Whether a name is that of a function or class in the code, which is not renamed."""
+    defined = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    return any(isinstance(n, defined) and n.name == name for n in ast.walk(code.tree))
 
 
 def _one(place: int, code: Code, carries: list[Carry], outputs: list[Output]) -> Parts:

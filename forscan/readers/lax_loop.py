@@ -16,7 +16,7 @@ from forscan.model import Carry, Loop, Output, Reading
 from forscan.readers.body import Body
 from forscan.readers.called import called_body
 from forscan.readers.calls import is_forgotten
-from forscan.readers.coalesce import coalesced
+from forscan.readers.coalesce import coalesced, renamed_carry
 from forscan.readers.inlined import read_body
 from forscan.readers.item_names import with_named_items
 from forscan.readers.naming import CannotRename, Naming, is_start, names_in
@@ -25,6 +25,7 @@ from forscan.readers.parts import (
     Call,
     as_carry,
     bare_name,
+    holds_arrays,
     inside_function,
     is_none,
     joined,
@@ -71,6 +72,8 @@ class LaxLoop:
     gone: list[ast.stmt] = field(default_factory=list)
     items: list[str] = field(default_factory=list)
     ys: str | None = None
+    _naming: Naming = field(init=False)
+    _chosen: dict[str, str] = field(init=False)
 
     @classmethod
     def read(cls, site: Site, call: Call) -> LaxLoop:
@@ -147,20 +150,36 @@ class LaxLoop:
         self.code = body.code
         if body.before:
             self.before.append(body.before)
+        own = [] if pattern is None else leaves(pattern) or []
+        self.items = [carry] if pattern is None else [names[i] for i in own]
         update, value = self._returned(carry)
         if value is not None:
             self._add_outputs(value)
         if pattern is None:
-            self.items = [carry]
             self._add_whole(carry, update)
         else:
-            self.items = [names[i] for i in leaves(pattern) or ()]
             self._add_items(pattern, starts, update)
         if not body.called:
             parts = coalesced(self.code, self.carries, self.outputs)
             self.code, self.carries, self.outputs = parts
+            for c in self.carries:
+                self._take_result_name(c)
         self._finish_results(pattern)
         self.carries = [c for c in self.carries if not self._is_idle(c)]
+
+    def _take_result_name(self, carry: Carry) -> None:
+        """The name of its result for a part of the state, where the body needs it no more."""
+        old, new = carry.target, carry.result
+        if new is None or new in {self.other, *names_in(self.call.results.ys)}:
+            return
+        parts = renamed_carry((self.code, self.carries, self.outputs), old, new)
+        if parts is None or self._naming.clashes(new, expression(carry.init)):
+            return
+        self.code, self.carries, self.outputs = parts
+        names = {old: new}
+        self.items = [names.get(i, i) for i in self.items]
+        self._chosen = {k: names.get(v, v) for k, v in self._chosen.items()}
+        self.body = self.body.renamed(names)
 
     def _carry_pattern(self) -> ast.expr | None:
         """The pattern of `a, b = carry` at the head of a body that returns a tuple for it."""
@@ -220,7 +239,7 @@ class LaxLoop:
                 naming.chosen[name] = name
             else:
                 naming.choose(name)
-        self._chosen = naming.chosen
+        self._naming, self._chosen = naming, naming.chosen
         constants = self._constants()
         self.body = body.without_deletion(set(constants)).renamed({**naming.chosen, **constants})
 
@@ -345,7 +364,8 @@ class LaxLoop:
                 kinds = kind.items or (UNKNOWN,) * len(node.elts)
                 for item, part, its in zip(pattern.elts, node.elts, kinds, strict=True):
                     target = self._forgotten(ast.unparse(item))
-                    self.outputs.append(Output(segment(value, part), target, its.is_array))
+                    text = self._kept(segment(value, part), its)
+                    self.outputs.append(Output(text, target, its.is_array))
                 return
         name = results.ys
         if results.item_of_ys is not None and isinstance(node, ast.Tuple):
@@ -354,15 +374,25 @@ class LaxLoop:
                 return
         if name is None:
             name = self.site.context.fresh.name("ys", "outputs")
-        self.outputs.append(Output(value, name, kind.is_array, inline=results.ys is None))
+        text = self._kept(value, kind)
+        self.outputs.append(Output(text, name, kind.is_array, inline=results.ys is None))
 
     def _add_item(self, value: str, node: ast.Tuple, kind: Kind, item: int) -> None:
         """Only one item of the outputs is read: the others are not collected."""
         kinds = kind.items or (UNKNOWN,) * len(node.elts)
         name = self.site.context.fresh.name("ys", "outputs")
-        part = segment(value, node.elts[item])
+        part = self._kept(segment(value, node.elts[item]), kinds[item])
         self.outputs.append(Output(part, name, kinds[item].is_array, inline=True))
         self.ys = f"({', '.join(name if i == item else 'None' for i in range(len(node.elts)))},)"
+
+    def _kept(self, value: str, kind: Kind) -> str:
+        """An output as it is now, where the next iteration may change a container in it."""
+        changed = {c.id if isinstance(c, ast.Name) else "" for c in self.body.mutations}
+        replaced = changed <= set(map(self.own, self.items))  # items of the state, as wholes
+        item = isinstance(expression(value), ast.Subscript)
+        if not changed or holds_arrays(kind) or (replaced and item):
+            return value
+        return self.site.context.module.spelling(self.site.node).copied(value)
 
     # Behind the loop.
 

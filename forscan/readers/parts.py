@@ -73,6 +73,11 @@ def as_carry(kind: Kind) -> Kind:
     return of_items([as_carry(k) for k in kind.items]) if kind.name == "tuple" else kind
 
 
+def holds_arrays(kind: Kind) -> bool:
+    """Whether a value is arrays, in nothing but tuples."""
+    return kind.is_array or bool(kind.items and all(map(holds_arrays, kind.items)))
+
+
 def inside_function(text: str) -> ast.stmt:
     """The tree of a statement that may be a `return`."""
     [function] = ast.parse("def f():\n    " + text.replace("\n", "\n    ")).body

@@ -37,8 +37,8 @@ class Starts:
         self.body = body
         self.items = set(items)
         self.source = site.context.source
-        spelling = site.context.module.spelling(site.node)
-        self.jnp, self.jax = spelling.jnp, spelling.jax
+        self.spelling = site.context.module.spelling(site.node)
+        self.jnp, self.jax = self.spelling.jnp, self.spelling.jax
         self.traced = site.context.module.traced.reason(site.node) is not None
 
     def text(self, node: ast.expr, name: str | None = None) -> str:
@@ -63,7 +63,7 @@ class Starts:
         text = one_line(self.source, node)
         if not _is_new(node) and self.is_changed(name) and not self.is_own(node):
             # The body changes what it is given; the caller's containers stay as they are.
-            return f"{self.jax}.tree.map(lambda leaf: leaf, {text})"
+            return self.spelling.copied(text)
         if not self.traced and isinstance(node, ast.Name):
             kind = kind_of(node, self.site.context)
             if not kind.is_array and not self.makes_arrays(node.id):
