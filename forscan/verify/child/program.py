@@ -221,6 +221,16 @@ def inner_jaxprs(equation: Any) -> Iterator[Any]:
                 yield inner
 
 
+def scan_operands(equation: Any) -> tuple[int, int]:
+    """Where the carry of a scan begins among its operands, and where its xs do."""
+    params = equation.params
+    if "num_consts" in params:
+        return params["num_consts"], params["num_consts"] + params["num_carry"]
+    # From jax 0.12 on they are counted by a tree.
+    consts, carry, _ = map(list, params["ft_in"].update(equation.invars).unpack())
+    return len(consts), len(consts) + len(carry)
+
+
 def work(jaxpr: Any) -> int:
     """Operations that the compiler gets to see, about: a scan unrolls some of its own."""
     total = 0
