@@ -8,7 +8,6 @@ again. A body that holds a converted loop is then read as any other code.
 from __future__ import annotations
 
 import ast
-import re
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -25,6 +24,7 @@ from forscan.model import Refusal, Refused
 from forscan.moved import found_again, taken_along
 from forscan.notebook.module import convert_notebook
 from forscan.plan import FORMS, NoCandidate, NothingToDo, Plan, make_plan
+from forscan.prefilter import is_quiet
 from forscan.selfcheck import fault
 from forscan.suppress import Suppressed, Suppressions, skips_file
 from forscan.syntax.source import Edit, Source, SourceError, apply_edits
@@ -82,13 +82,13 @@ def _convert_module(
 ) -> FileResult:
     wanted = selections or (_EVERYTHING,)
     by_name = any(s != _EVERYTHING for s in wanted)
-    if skips_file(content) or not (by_name or may_hold_loops(content, config)):
+    if skips_file(content) or (not by_name and is_quiet(content, path, config)):
         return FileResult(path, content, content)
     with warnings.catch_warnings():  # what Python has to say about the file is not ours to say
         warnings.simplefilter("ignore")
         try:
             source = Source.decode(content)
-            _compile(source)
+            source.parse()
             return _Conversion(source, path, config, facts).run(content, wanted)
         except SourceError as e:
             error = Refusal("FSC901", e.message, "Correct the file.", e.line, e.column)
@@ -124,18 +124,6 @@ def _named(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-def may_hold_loops(content: bytes, config: Config) -> bool:
-    """The text prefilter: most files hold nothing of interest."""
-    if config.to == "for" or config.restyles:
-        words = (b"scan", b"_loop", b".map(", b"import map", b"for ")
-        return any(word in content for word in words)
-    if re.search(rb"\bfor\b", content) is None:
-        return False
-    # Where the user says what is traced, a file need not mention jax.
-    said = config.everything or bool(config.traced)
-    return said or re.search(rb"jax|jnp|flax|equinox|haiku|forscan", content) is not None
-
-
 @dataclass
 class _Pending:
     """A loop of the file as it was, and where it is now.
@@ -168,6 +156,8 @@ class _Conversion:
 
     def run(self, content: bytes, selections: tuple[Selection, ...]) -> FileResult:
         missing = self._open(selections)
+        if any(o.status is not Status.SKIPPED for o in self.done) or self.pending:
+            _compile(self.original)
         while self.pending and self._round():
             pass
         for pending in self.pending:

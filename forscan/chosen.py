@@ -11,6 +11,7 @@ from forscan.find.context import ModuleContext
 from forscan.find.indirect import IndirectUse, indirect_uses
 from forscan.find.sites import LAX_LOOPS, Site, find_sites
 from forscan.plan import FORMS
+from forscan.syntax.walk import walk
 from forscan.types import Selection
 
 LOOPS = ("for", *LAX_LOOPS.values())
@@ -95,13 +96,15 @@ def _innermost(around: list[Place]) -> set[ast.AST]:
 
 
 def _missing_function(module: ModuleContext, function: str | None, file: str) -> list[str]:
+    if function is None:
+        return []
     definitions = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
     names = {
         module.functions.qualified(node)
-        for node in ast.walk(module.tree)
-        if isinstance(node, definitions) and function is not None
+        for node in walk(module.tree)
+        if isinstance(node, definitions)
     }
-    if function is None or function in names:
+    if function in names:
         return []
     near = sorted(n for n in names if n.endswith(f".{function}"))
     return [f"no function {function} in {file}" + (f", only {', '.join(near)}" if near else "")]

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from forscan import __version__, streams
+from forscan.memory import collect_rarely
 
 OUTPUT = click.Choice(["full", "concise", "json", "github", "sarif"])
 VERDICTS = click.Choice(["full", "concise", "json"])
@@ -54,6 +55,7 @@ class _Main(click.Group):
     def make_context(self, *args: Any, **extra: Any) -> click.Context:
         with _one_line():  # --help is printed here
             streams.prepare()
+            collect_rarely()
             return super().make_context(*args, **extra)
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -167,6 +169,7 @@ def convert(ctx: click.Context, /, **options: Any) -> None:
 
 @main.command()
 @click.option("--to", type=_TO, default=None, help="The form asked about (default: scan).")
+@click.option("--no-cache", is_flag=True, help="Neither use nor keep earlier answers.")
 @_common
 @click.pass_context
 def check(ctx: click.Context, /, **options: Any) -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -12,16 +11,16 @@ import click
 from forscan import streams
 from forscan.config import Config, ConfigError
 from forscan.files import reason, replace_content
-from forscan.jobs import collect, run
-from forscan.model import Refusal
+from forscan.jobs import Job, collect
 from forscan.options import Options, from_stdin, settings
 from forscan.recording import with_traced
-from forscan.report import machine, text
-from forscan.report.diff import unified
-from forscan.report.github import commands
-from forscan.report.sarif import as_sarif
-from forscan.since import SinceError, narrow
+from forscan.refusal import Refusal
+from forscan.report.summary import summary
+from forscan.run import WorkerDied, run
+from forscan.run import check as check_files
 from forscan.types import FileResult, Selection, Status
+
+Look = Callable[[list[Job], int | None], list[FileResult]]
 
 
 def convert(options: Options) -> int:
@@ -44,12 +43,12 @@ def convert(options: Options) -> int:
 
 
 def check(options: Options) -> int:
-    found = _find(options)
+    found = _find(options, run if options["no_cache"] else check_files)
     found.results = [r.tried().quiet() for r in found.results]
     _show(found, options, "found")
     for result in found.results if options["output_format"] in _LINES else ():
         for comment in result.unused:
-            click.echo(text.error(result.path, comment))
+            click.echo(_error(result.path, comment))
     return _exit_code(found)
 
 
@@ -65,7 +64,7 @@ def _same(result: FileResult) -> FileResult:
     return result
 
 
-def _find(options: Options) -> _Found:
+def _find(options: Options, look: Look = run) -> _Found:
     """Looks at all targets; nothing is written here."""
 
     def for_folder(folder: Path) -> Config:
@@ -76,14 +75,17 @@ def _find(options: Options) -> _Found:
     jobs = collect(options["targets"], for_folder, force_exclude=options["force_exclude"])
     for message in (*jobs.errors, *jobs.notes):
         _complain(message)
-    try:
-        if options["since"] is not None:
+    if options["since"] is not None:
+        from forscan.since import SinceError, narrow
+
+        try:
             jobs.files = list(narrow(jobs.files, options["since"]))
-        results = run(jobs.files, options["jobs"])
-    except SinceError as e:
-        _complain(str(e))
-        return _Found([], failed=True)
-    except BrokenProcessPool:
+        except SinceError as e:
+            _complain(str(e))
+            return _Found([], failed=True)
+    try:
+        results = look(jobs.files, options["jobs"])
+    except WorkerDied:
         _complain("a worker process has died; -j 1 needs less memory")
         return _Found([], failed=True)
     results = [
@@ -130,26 +132,53 @@ def _written(result: FileResult) -> FileResult:
 
 
 _LINES = ("full", "concise")  # the formats for people
-_DOCUMENTS = {"json": machine.as_json, "sarif": as_sarif}
+
+
+def _document(results: list[FileResult], output: str) -> str | None:
+    """All results in one text, for the formats that are read as a whole."""
+    if output == "json":
+        from forscan.report.machine import as_json
+
+        return as_json(results)
+    if output == "sarif":
+        from forscan.report.sarif import as_sarif
+
+        return as_sarif(results)
+    return None
 
 
 def _show(found: _Found, options: Options, verb: str) -> None:
     results, output = found.results, options["output_format"]
     diff = options.get("diff", False)
-    if output in _DOCUMENTS:
-        click.echo(_DOCUMENTS[output](results))
-    for result in results if output not in _DOCUMENTS else ():
+    document = _document(results, output)
+    if document is not None:
+        click.echo(document)
+    for result in results if document is None else ():
         if diff and result.changed:
-            click.echo(unified(result.path, result.before, result.after))
-        shown = commands(result) if output == "github" else _lines(result, results, output)
-        for line in shown:
+            _show_diff(result)
+        for line in _lines(result, results, output):
             click.echo(line, err=diff)
     _show_errors(results)
-    click.echo(text.summary(results, verb), err=True)
+    click.echo(summary(results, verb), err=True)
+
+
+def _show_diff(result: FileResult) -> None:
+    from forscan.report.diff import unified
+
+    click.echo(unified(result.path, result.before, result.after))
 
 
 def _lines(result: FileResult, results: list[FileResult], output: str) -> Iterator[str]:
-    """The outcomes of a file for people; of many files not those that are skipped."""
+    """The outcomes of a file, line by line; of many files not those that are skipped."""
+    if not (result.outcomes or result.unused or result.error):
+        return
+    if output == "github":
+        from forscan.report.github import commands
+
+        yield from commands(result)
+        return
+    from forscan.report import text
+
     for outcome in result.outcomes:
         if outcome.status is Status.SKIPPED and len(results) > 1:
             continue
@@ -160,21 +189,27 @@ def _show_stdin(found: _Found, options: Options) -> None:
     """The new text, or the diff, on stdout and all else on stderr."""
     for result in found.results:
         if options["diff"] and result.changed:
-            click.echo(unified(result.path, result.before, result.after))
+            _show_diff(result)
         elif not options["diff"] and not options["check"]:
             # On an error the input comes back, so that an editor's filter loses nothing.
             streams.write_stdout(result.after)
-        for outcome in result.outcomes:
-            click.echo(text.concise(outcome), err=True)
+        for line in _lines(result, found.results, "concise"):
+            click.echo(line, err=True)
     _show_errors(found.results)
 
 
 def _show_errors(results: list[FileResult]) -> None:
     for result in results:
         if result.error is not None:
-            click.echo(text.error(result.path, result.error), err=True)
+            click.echo(_error(result.path, result.error), err=True)
         for missing in result.missing:
             _complain(missing)
+
+
+def _error(path: Path, error: Refusal) -> str:
+    from forscan.report import text
+
+    return text.error(path, error)
 
 
 def _complain(message: str) -> None:

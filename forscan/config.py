@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import fnmatch
 import os
-import tomllib
 from dataclasses import dataclass, replace
 from pathlib import Path
-
-from forscan.keys import KEYS, KeyFault
 
 ByPattern = tuple[tuple[str, tuple[str, ...]], ...]
 
@@ -128,6 +125,8 @@ def _table(path: Path) -> dict[str, object] | None:
         raise ConfigError(f"{path}: cannot be read: {e.strerror}") from None
     if b"forscan" not in content:  # nor is it our affair whether the rest is right
         return None
+    import tomllib
+
     try:
         tool = tomllib.loads(content.decode()).get("tool", {})
     except (ValueError, RecursionError) as e:
@@ -141,6 +140,8 @@ def _table(path: Path) -> dict[str, object] | None:
 
 
 def _checked(path: Path, key: str, value: object) -> object:
+    from forscan.keys import KEYS, KeyFault
+
     try:
         if key not in KEYS:
             raise KeyFault.unknown(key)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -141,6 +140,8 @@ def write_atomically(path: Path, content: bytes) -> None:
     old = real.stat()
     if not os.access(real, os.W_OK):  # replacing it would get round its permissions
         raise PermissionError(13, "the file is read-only", str(path))
+    import tempfile
+
     handle, name = tempfile.mkstemp(dir=real.parent, prefix=".forscan-")
     try:
         with os.fdopen(handle, "wb") as file:

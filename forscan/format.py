@@ -6,6 +6,7 @@ import ast
 
 from forscan.syntax.code import indent
 from forscan.syntax.source import Edit, Text, apply_edits
+from forscan.syntax.walk import walk
 
 _SIMPLE = ast.Assign | ast.AugAssign | ast.Expr | ast.Return
 
@@ -22,7 +23,7 @@ def fit(text: str, width: int, original: str) -> str:
         return text
     code = Text(text)
     edits = []
-    for statement in ast.walk(ast.parse(text)):
+    for statement in walk(ast.parse(text)):
         if not isinstance(statement, _SIMPLE | ast.For):
             continue
         start, end, below = code.start(statement), code.end(statement), ""

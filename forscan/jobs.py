@@ -1,29 +1,17 @@
-"""From targets to files, each with its loops and its configuration, and their results."""
+"""From targets to files, each with its loops and its configuration."""
 
 from __future__ import annotations
 
-import contextlib
 import os
-import signal
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import cache
-from multiprocessing import get_context
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from forscan.config import Config, ConfigError
 from forscan.files import Target, TargetError, parse_target, python_files, reason
-from forscan.model import Refusal
 from forscan.recording import with_traced
-from forscan.types import FileResult, Selection
-
-if TYPE_CHECKING:
-    from forscan.find.context import ModuleContext
-
-_NOT_TRACED = "FSC103"
-_MANY = 16  # files from which on a pool of processes pays
+from forscan.types import Selection
 
 
 @dataclass(frozen=True)
@@ -119,80 +107,3 @@ class _Collector:
 
     def _failed(self, message: str) -> None:
         self.errors[message] = None
-
-
-def run(jobs: list[Job], workers: int | None) -> list[FileResult]:
-    """The results of all jobs, in their order; nothing is written."""
-    results = _all(jobs, workers)
-    again = _traced_elsewhere(jobs, results)
-    if again:
-        new = iter(_all([jobs[k] for k in again], workers))
-        results = [next(new) if k in again else r for k, r in enumerate(results)]
-    return results
-
-
-def _traced_elsewhere(jobs: list[Job], results: list[FileResult]) -> list[int]:
-    """The jobs, now with what other files show to be traced, that are to be done again.
-
-    The files are looked at together only where a loop was passed over as not traced.
-    """
-    open_ = [any(r.code == _NOT_TRACED for o in f.outcomes for r in o.reasons) for f in results]
-    if len(jobs) < 2 or not any(open_):
-        return []
-    from forscan.find.project import traced_across
-
-    found = traced_across({job.path: m for job in jobs if (m := _module(job)) is not None})
-    again = [k for k, job in enumerate(jobs) if open_[k] and job.path in found]
-    for k in again:
-        config = jobs[k].config
-        names = (*config.traced, *sorted(found[jobs[k].path]))
-        jobs[k] = replace(jobs[k], config=replace(config, traced=names))
-    return again
-
-
-def _module(job: Job) -> ModuleContext | None:
-    """A file that may hold traced code, parsed; None where it holds none."""
-    from forscan.find.context import parse_module
-    from forscan.syntax.source import Source, SourceError
-
-    try:
-        content = job.path.read_bytes()
-        if b"jax" not in content and job.path.name != "__init__.py":  # that hands names on
-            return None
-        return parse_module(Source.decode(content), job.config.traced, job.config.everything)
-    except (OSError, SourceError, RecursionError, MemoryError):
-        return None
-
-
-def _all(jobs: list[Job], workers: int | None) -> list[FileResult]:
-    workers = workers or min(os.cpu_count() or 1, 8)
-    if workers == 1 or len(jobs) < _MANY:
-        return [_one(job) for job in jobs]
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        with _undisturbed():
-            results = pool.map(_one, jobs, chunksize=8)
-        return list(results)
-
-
-@contextlib.contextmanager
-def _undisturbed() -> Iterator[None]:
-    """Processes started in here leave it to their parent to be interrupted, and to end them."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-
-
-def _one(job: Job) -> FileResult:
-    from forscan.api import convert_bytes
-
-    try:
-        content = job.path.read_bytes()
-    except OSError as e:
-        error = Refusal("FSC902", f"cannot be read: {e.strerror}", "Check the path.")
-        return FileResult(job.path, b"", b"", error=error)
-    return convert_bytes(content, job.path, job.config, *job.selections)

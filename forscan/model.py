@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from forscan.refusal import Refusal as Refusal
+from forscan.refusal import Refused as Refused
 from forscan.syntax.code import Code
 from forscan.syntax.source import Edit
 
@@ -145,32 +147,6 @@ class Loop:
         lines += ["body", self.body.indented("    ")]
         lines += [f"after {s}" for s in self.after]
         return "\n".join(lines)
-
-
-@dataclass(frozen=True)
-class Refusal:
-    """Why a loop stays as it is: one entry of the registry, at one place.
-
-    Attributes:
-      code: the entry's id.
-      message: what was found, by name, and why that cannot be converted.
-      help: the way out, in one sentence.
-      line, column: the place of the reason, 1-based, where it is not the loop.
-    """
-
-    code: str
-    message: str
-    help: str
-    line: int | None = None
-    column: int | None = None
-
-
-class Refused(Exception):
-    """Raised by a reader, pass or writer that cannot go on; holds all reasons."""
-
-    def __init__(self, *reasons: Refusal) -> None:
-        super().__init__(reasons[0].message if reasons else "")
-        self.reasons = list(reasons)
 
 
 @dataclass(frozen=True)

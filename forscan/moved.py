@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from forscan.find.sites import Site
 from forscan.plan import Plan
 from forscan.syntax.source import Edit
+from forscan.syntax.walk import walk
 
 
 def taken_along(site: Site, plan: Plan, sites: Iterable[Site]) -> list[int]:
@@ -24,7 +25,7 @@ def taken_along(site: Site, plan: Plan, sites: Iterable[Site]) -> list[int]:
     """
     main, *others = plan.edits
     source = site.context.source
-    lambdas = [n for n in ast.walk(site.node) if isinstance(n, ast.Lambda)]
+    lambdas = [n for n in walk(site.node) if isinstance(n, ast.Lambda)]
     bodies = [*others, *(Edit(source.start(n), source.end(n), "") for n in lambdas)]
     whole = [Edit(site.start, source.end(site.node), "")]
     starts = sorted(s.start for s in sites if isinstance(s.node, ast.Call) and s is not site)

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from forscan.model import Refusal
+from forscan.refusal import Refusal
 from forscan.syntax.source import Source, SourceError
 
 _SKIP_FILE = re.compile(r"#\s*forscan:\s*skip-file\b")
@@ -116,7 +116,8 @@ class Suppressions:
 
     @cached_property
     def _comments(self) -> list[_Comment]:
-        if not (_IGNORE.search(self.source.text) or _NOQA.search(self.source.text)):
+        text = self.source.text
+        if not _IGNORE.search(text) and not (_CODE.search(text) and _NOQA.search(text)):
             return []
         return [c for token in _comments(self.source.text) for c in _suppressing(token)]
 

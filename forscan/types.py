@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 
-from forscan.model import Refusal
+from forscan.refusal import Refusal
 
 
 class Status(StrEnum):

@@ -12,7 +12,8 @@ from enum import Enum
 from forscan.facts import Value
 from forscan.find.context import FunctionContext
 from forscan.model import Spelling
-from forscan.syntax.names import is_place, walk_all
+from forscan.syntax.names import is_place
+from forscan.syntax.walk import walk
 
 _ARRAY_ATTRIBUTES = {
     "shape",
@@ -160,8 +161,12 @@ def evidence(expression: ast.expr, context: FunctionContext, depth: int = 4) -> 
             if attribute in ("T", "mT", "real", "imag"):
                 return evidence(base, context, depth - 1)
             return _of_uses(expression, context)
-        case ast.Name():
-            return _of_name(expression, context, depth)
+        case ast.Name(id=name):
+            key = (name, depth)
+            if key not in context.evidence:  # the names of a function lead to each other
+                context.evidence[key] = _of_name(expression, context, depth)
+            found: Evidence = context.evidence[key]
+            return found
         case ast.List() | ast.Tuple():
             return Evidence.TABLE if _numbers(expression) else Evidence.OTHER
         case ast.Dict() | ast.Set() | ast.ListComp() | ast.GeneratorExp() | ast.JoinedStr():
@@ -299,44 +304,12 @@ def _is_static(name: str, context: FunctionContext) -> bool:
 
 def _is_starred(name: str, context: FunctionContext) -> bool:
     """`first, *rest = items`: the rest is a list."""
-    return any(
-        isinstance(n, ast.Starred)
-        and isinstance(n.ctx, ast.Store)
-        and isinstance(n.value, ast.Name)
-        and n.value.id == name
-        for n in walk_all(context.node.body)
-    )
+    return name in context.starred
 
 
 def assigned_values(name: str, context: FunctionContext) -> list[ast.expr]:
     """All expressions that plain assignments give to a name in this function."""
-    found = []
-    for node in walk_all(context.node.body):
-        if isinstance(node, ast.Assign):
-            for target in node.targets:
-                found += _given(target, node.value, name)
-        elif isinstance(node, ast.AnnAssign | ast.NamedExpr) and node.value:
-            if isinstance(node.target, ast.Name) and node.target.id == name:
-                found.append(node.value)
-    return found
-
-
-def _given(target: ast.expr, value: ast.expr, name: str) -> list[ast.expr]:
-    """What an assignment gives to a name: the value, or an item of it."""
-    if isinstance(target, ast.Name):
-        return [value] if target.id == name else []
-    found: list[ast.expr] = []
-    if isinstance(target, ast.Tuple | ast.List):
-        same = isinstance(value, ast.Tuple | ast.List) and len(value.elts) == len(target.elts)
-        for position, item in enumerate(target.elts):
-            if same:
-                assert isinstance(value, ast.Tuple | ast.List)
-                part = value.elts[position]
-            else:
-                part = ast.Subscript(value, ast.Constant(position), ast.Load())
-                ast.copy_location(part, value)
-            found += _given(item, part, name)
-    return found
+    return context.values.get(name, [])
 
 
 def _annotation(name: str, context: FunctionContext) -> Evidence | None:
@@ -347,7 +320,7 @@ def _annotation(name: str, context: FunctionContext) -> Evidence | None:
         if parameter.arg == name and parameter.annotation is not None:
             words = {
                 n.id if isinstance(n, ast.Name) else n.attr
-                for n in ast.walk(parameter.annotation)
+                for n in walk(parameter.annotation)
                 if isinstance(n, ast.Name | ast.Attribute)
             }
             if words & _CONTAINERS:
@@ -359,13 +332,9 @@ def _annotation(name: str, context: FunctionContext) -> Evidence | None:
 
 def _of_uses(expression: ast.expr, context: FunctionContext) -> Evidence:
     """An array if anything in the function treats it as only arrays can be."""
-    wanted = ast.dump(expression)
     parents = context.module.functions.parents
-    for node in walk_all(context.node.body):
-        if not isinstance(node, type(expression)) or ast.dump(node) != wanted:
-            continue
-        parent = parents.get(node)
-        found = _of_use(node, parent, context)
+    for node in context.alike(expression):
+        found = _of_use(node, parents.get(node), context)
         if found is not None:
             return found
     return Evidence.UNKNOWN

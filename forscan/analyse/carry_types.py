@@ -14,7 +14,8 @@ from forscan.analyse.arrays import assigned_values
 from forscan.analyse.effects import refuse
 from forscan.find.context import FunctionContext
 from forscan.model import Refusal
-from forscan.syntax.names import names_in, reads, walk_all
+from forscan.syntax.names import names_in, reads
+from forscan.syntax.walk import walk, walk_all
 
 _GROWING = {
     "concatenate",
@@ -162,7 +163,7 @@ class CarryTypes:
 
     def from_tuple(self, name: str) -> ast.expr | None:
         """The item of `mean, var = 0.0, 1.0`."""
-        for node in walk_all(self.context.node.body):
+        for node in self.context.nodes:
             if isinstance(node, ast.Assign) and node.lineno < self.loop.lineno:
                 for target in node.targets:
                     if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
@@ -246,7 +247,7 @@ class CarryTypes:
     def growth(self, name: str) -> Iterator[Refusal]:
         """Concatenating to itself, or an einsum whose labels do not come back."""
         for update in self.updates(name):
-            for node in ast.walk(update):
+            for node in walk(update):
                 if not isinstance(node, ast.Call) or name not in reads(node):
                     continue
                 path = self.context.resolve(node.func) or ""
@@ -450,9 +451,7 @@ class CarryTypes:
 
 
 def _bound(node: ast.stmt) -> list[str]:
-    return [
-        n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
-    ]
+    return [n.id for n in walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
 
 
 def _paired(target: ast.expr, value: ast.expr, name: str) -> list[ast.expr]:

@@ -11,7 +11,7 @@ import ast
 from forscan.analyse.arrays import TREE_MAPS
 from forscan.analyse.lists import block_of
 from forscan.find.context import FunctionContext
-from forscan.syntax.names import walk_all
+from forscan.syntax.walk import walk, walk_all
 
 
 def own_containers(loop: ast.For, context: FunctionContext) -> tuple[str, ...]:
@@ -97,12 +97,12 @@ def _holds_containers(value: ast.Dict | ast.List) -> bool:
 
 def _only_items(statement: ast.stmt, name: str) -> bool:
     """Whether a statement only reads and writes items under constant keys."""
-    mentions = sum(isinstance(n, ast.Name) and n.id == name for n in ast.walk(statement))
+    mentions = sum(isinstance(n, ast.Name) and n.id == name for n in walk(statement))
     items = sum(
         isinstance(n, ast.Subscript)
         and isinstance(n.value, ast.Name)
         and n.value.id == name
         and isinstance(n.slice, ast.Constant)
-        for n in ast.walk(statement)
+        for n in walk(statement)
     )
     return mentions == items

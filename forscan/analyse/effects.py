@@ -16,9 +16,9 @@ from forscan.syntax.names import (
     is_place,
     names_in,
     parameters,
-    walk_all,
     walk_scope,
 )
+from forscan.syntax.walk import walk, walk_all
 
 _HAIKU_STATE = {
     "next_rng_key",
@@ -255,7 +255,7 @@ class Effects:
         elif isinstance(node, ast.AugAssign | ast.AnnAssign | ast.For):
             targets = [node.target]
         for target in targets:
-            for part in ast.walk(target):
+            for part in walk(target):
                 if isinstance(part, ast.Attribute) and not isinstance(part.ctx, ast.Load):
                     yield refuse(
                         "FSC303",
@@ -381,7 +381,7 @@ class Effects:
         """Looks into the functions of the module that the body calls."""
         for expression in [node.func, *node.args, *(k.value for k in node.keywords)]:
             for callee in _meant(expression, self.context):
-                why = _effect_of(self.context, callee, set())
+                why = _known_effect(self.context, callee)
                 if why:
                     name = getattr(callee, "name", "the lambda")
                     yield refuse(
@@ -447,6 +447,16 @@ def _hidden_state(path: str, node: ast.Call) -> bool:
         return tail[:1].isupper()
     base = node.func.value if isinstance(node.func, ast.Attribute) else None
     return isinstance(base, ast.Name | ast.Attribute) and ast.unparse(base).endswith("rngs")
+
+
+def _known_effect(context: FunctionContext, function: Function | ast.Lambda) -> str | None:
+    """What a function does, looked into once; a lambda is seen from where it stands."""
+    if isinstance(function, ast.Lambda):
+        return _effect_of(context, function, set())
+    known = context.module.effects
+    if function not in known:
+        known[function] = _effect_of(context, function, set())
+    return known[function]
 
 
 def _effect_of(

@@ -15,7 +15,8 @@ from forscan.analyse.numbers import LARGEST_INDEX, Numbers
 from forscan.analyse.state import State
 from forscan.find.context import FunctionContext
 from forscan.model import Refusal
-from forscan.syntax.names import target_names, walk_all
+from forscan.syntax.names import target_names
+from forscan.syntax.walk import walk, walk_all
 
 _LARGE_STEP = 10_000
 
@@ -72,7 +73,7 @@ def _is_python(
     """Whether an update is made of Python numbers only."""
     known = Numbers(context, "")
     counters = _counters(loop, context)
-    for node in ast.walk(update):
+    for node in walk(update):
         if isinstance(node, ast.Call | ast.Subscript | ast.Attribute | ast.Lambda):
             return False
         if isinstance(node, ast.Name) and node.id not in integers | counters:
@@ -82,7 +83,7 @@ def _is_python(
 
 
 def _grows_fast(update: ast.expr, integers: set[str], context: FunctionContext) -> bool:
-    own = [n for n in ast.walk(update) if isinstance(n, ast.Name) and n.id in integers]
+    own = [n for n in walk(update) if isinstance(n, ast.Name) and n.id in integers]
     if not own:
         return False
     if any(
@@ -93,5 +94,5 @@ def _grows_fast(update: ast.expr, integers: set[str], context: FunctionContext) 
     if len(own) > 1:
         return True  # a sum of states doubles
     numbers = Numbers(context, "", LARGEST_INDEX)
-    others = [n for n in ast.walk(update) if isinstance(n, ast.Constant | ast.Name)]
+    others = [n for n in walk(update) if isinstance(n, ast.Constant | ast.Name)]
     return any(numbers.magnitude(n) > _LARGE_STEP for n in others if n not in own)

@@ -12,7 +12,8 @@ import ast
 from forscan.analyse.lists import appended
 from forscan.analyse.state import state_of
 from forscan.find.context import FunctionContext
-from forscan.syntax.names import dotted, target_names, walk_all
+from forscan.syntax.names import dotted, target_names
+from forscan.syntax.walk import walk_all
 
 
 def is_python_work(loop: ast.For, context: FunctionContext) -> bool:

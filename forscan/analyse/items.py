@@ -13,7 +13,8 @@ from collections.abc import Iterable
 from forscan.analyse.arrays import assigned_values, is_array
 from forscan.analyse.trip_count import literal_int
 from forscan.find.context import FunctionContext
-from forscan.syntax.names import is_place, parameters, target_names, walk_all
+from forscan.syntax.names import is_place, parameters, target_names
+from forscan.syntax.walk import walk, walk_all
 
 _LOUD = ("jax.numpy.", "jax.nn.", "jax.lax.", "jax.random.", "jax.scipy.")
 _OF_SEQUENCES = {"stack", "array", "asarray", "concatenate", "hstack", "vstack"}
@@ -232,7 +233,7 @@ def _surely(node: ast.expr, body: list[ast.stmt], context: FunctionContext, dept
             return is_array_expression(node, body, context, depth - 1)
         case ast.Name(id=name):
             values = assigned_values(name, context)
-            inside = [v for v in values if any(v in ast.walk(s) for s in body)]
+            inside = [v for v in values if any(v in walk(s) for s in body)]
             augmented = any(
                 isinstance(n, ast.AugAssign)
                 and isinstance(n.target, ast.Name)

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 
 from forscan.find.context import FunctionContext
 from forscan.model import Refusal
-from forscan.syntax.names import binds, names_in, target_names, walk_all
+from forscan.syntax.names import binds, names_in, target_names
+from forscan.syntax.walk import walk, walk_all
 
 
 @dataclass(frozen=True)
@@ -114,7 +115,7 @@ def _is_decided(test: ast.expr, bound: set[str]) -> bool:
         ast.Name, ast.Attribute, ast.Constant, ast.Compare, ast.cmpop, ast.BoolOp, ast.boolop,
         ast.UnaryOp, ast.unaryop, ast.expr_context,
     )  # fmt: skip
-    return all(isinstance(n, plain) for n in ast.walk(test)) and not names_in(test) & bound
+    return all(isinstance(n, plain) for n in walk(test)) and not names_in(test) & bound
 
 
 def _in_branches(statement: ast.If) -> dict[str, list[tuple[ast.stmt, ast.expr]]]:
@@ -143,7 +144,7 @@ def _filled(
     value = given_value(definition, name)
     empty = isinstance(value, ast.List) and not value.elts
     touched = any(name in names_in(s) for s in between)
-    inside = set(ast.walk(loop)) | set(ast.walk(definition))
+    inside = set(walk(loop)) | set(walk(definition))
     grown = [s for s in between if _grows(s, name)]
     plain = len(definition.targets) == 1
     looking = [s for s in between if _looks_at_items(s, name)]
@@ -154,9 +155,7 @@ def _filled(
         inside.update(walk_all([*grown, *looking]))
     inside |= _of_other_values(name, definition, loop, context)
     uses = [
-        n
-        for n in walk_all(context.node.body)
-        if isinstance(n, ast.Name) and n.id == name and n not in inside
+        n for n in context.nodes if isinstance(n, ast.Name) and n.id == name and n not in inside
     ]
     uses.sort(key=lambda n: (n.lineno, n.col_offset))
     return FilledList(
@@ -188,7 +187,7 @@ def _of_other_values(
             return set()
     return {
         n
-        for n in walk_all(context.node.body)
+        for n in context.nodes
         if isinstance(n, ast.Name)
         and (n.lineno < definition.lineno or n.lineno > end or n in targets)
     }
@@ -209,14 +208,14 @@ def _grows(statement: ast.stmt, name: str) -> bool:
 
 def _looks_at_items(statement: ast.stmt, name: str) -> bool:
     """Whether a statement only reads items of the list, such as `h = hs[-1]`."""
-    mentions = sum(isinstance(n, ast.Name) and n.id == name for n in ast.walk(statement))
+    mentions = sum(isinstance(n, ast.Name) and n.id == name for n in walk(statement))
     items = sum(
         isinstance(n, ast.Subscript)
         and isinstance(n.ctx, ast.Load)
         and isinstance(n.value, ast.Name)
         and n.value.id == name
         and isinstance(n.slice, ast.UnaryOp | ast.Constant)
-        for n in ast.walk(statement)
+        for n in walk(statement)
     )
     return mentions == items
 
@@ -243,7 +242,7 @@ def _definition(name: str, loop: ast.For, context: FunctionContext) -> ast.Assig
                 return statement if _is_list(value) else None
         rebound = any(
             isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store)
-            for n in ast.walk(statement)
+            for n in walk(statement)
         )
         if rebound:
             return None
@@ -278,8 +277,8 @@ def _other_mentions(name: str, loop: ast.For, growth: list[ast.stmt]) -> list[as
     for statement in growth:
         found = appended(statement)
         assert found is not None
-        inside_value = set(ast.walk(found[1]))
-        allowed |= {n for n in ast.walk(statement) if n not in inside_value}
+        inside_value = set(walk(found[1]))
+        allowed |= {n for n in walk(statement) if n not in inside_value}
     return [
         n
         for n in walk_all([loop.iter, *loop.body])

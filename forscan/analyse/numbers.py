@@ -13,6 +13,7 @@ import math
 from forscan.analyse.trip_count import definition, literal_int
 from forscan.find.context import FunctionContext
 from forscan.syntax.names import names_in, parameters
+from forscan.syntax.walk import walk
 
 LARGEST_INDEX = 10_000  # nobody waits for a compiler to take more copies of a body
 _INT32 = 2**31 - 1
@@ -100,7 +101,7 @@ class Numbers:
             return value.func.id == "len"
         return all(
             isinstance(n, ast.Constant) and isinstance(n.value, int | float)
-            for n in ast.walk(value)
+            for n in walk(value)
             if not isinstance(n, ast.operator | ast.unaryop | ast.BinOp | ast.UnaryOp)
         )
 

@@ -14,6 +14,7 @@ from forscan.analyse.carry_types import CarryTypes
 from forscan.analyse.containers import own_containers
 from forscan.find.context import FunctionContext
 from forscan.syntax.names import binds, target_names
+from forscan.syntax.walk import walk
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,7 @@ def without_idle_starts(state: State, loop: ast.For, context: FunctionContext) -
 
 def captured_outside(loop: ast.For, context: FunctionContext) -> frozenset[str]:
     """Names that functions defined outside the loop may read at any time."""
-    inside = set(ast.walk(loop))
+    inside = set(walk(loop))
     return frozenset(
         name
         for name, functions in context.captured.items()

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from forscan.analyse.trip_count import definition, stable
 from forscan.find.context import FunctionContext
 from forscan.model import Refusal
+from forscan.syntax.walk import walk
 
 _STATIC_ATTRIBUTES = {"shape", "ndim", "size", "dtype"}
 
@@ -43,7 +44,7 @@ def check_bounds(
 
 def _needed_inside(loop: ast.AST, context: FunctionContext) -> Iterator[str]:
     """Traced parameters that are trip counts of loops inside a loop."""
-    for node in ast.walk(loop):
+    for node in walk(loop):
         if isinstance(node, ast.Call):
             path = context.resolve(node.func)
             bounds: list[ast.expr] = []

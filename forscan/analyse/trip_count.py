@@ -10,6 +10,7 @@ from forscan.find.context import FunctionContext
 from forscan.syntax.code import expression
 from forscan.syntax.names import walk_scope
 from forscan.syntax.slices import uncut
+from forscan.syntax.walk import walk
 
 
 @dataclass(frozen=True)
@@ -122,7 +123,7 @@ def stable(node: ast.expr, context: FunctionContext | None) -> bool:
     if context is None:
         return True
     counts = binding_counts(context)
-    return all(counts.get(n.id, 0) <= 1 for n in ast.walk(node) if isinstance(n, ast.Name))
+    return all(counts.get(n.id, 0) <= 1 for n in walk(node) if isinstance(n, ast.Name))
 
 
 def binding_counts(context: FunctionContext) -> dict[str, int]:

@@ -18,7 +18,8 @@ from forscan.analyse.settled import Settled
 from forscan.analyse.traced_bounds import traced_parameters
 from forscan.find.context import FunctionContext
 from forscan.find.traced import Function
-from forscan.syntax.names import is_place, names_in, parameters, target_names, walk_all
+from forscan.syntax.names import is_place, names_in, parameters, target_names
+from forscan.syntax.walk import walk, walk_all
 
 
 class Kind(IntEnum):
@@ -650,7 +651,7 @@ def _is_compound(test: ast.expr) -> bool:
             isinstance(n, ast.Compare)
             and (len(n.ops) > 1 or isinstance(n.ops[0], ast.In | ast.NotIn))
         )
-        for n in ast.walk(test)
+        for n in walk(test)
     )
     return chained or not plain
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
+from typing import Any
 
 from forscan.analyse.cfg import Graph, build
 from forscan.analyse.dataflow import Names, bound_names, live_names
@@ -17,6 +19,7 @@ from forscan.syntax.names import (
     Fresh,
     all_names,
     binds,
+    bound_in,
     declared_outside,
     free_names,
     inner_functions,
@@ -24,11 +27,16 @@ from forscan.syntax.names import (
     walk_scope,
 )
 from forscan.syntax.source import Source
+from forscan.syntax.walk import walk_all
 
 
 @dataclass
 class ModuleContext:
-    """One parse of one file, and what calls of it have shown."""
+    """One parse of one file, and what calls of it have shown.
+
+    Attributes:
+      effects: what functions do to the world, as far as somebody has asked.
+    """
 
     source: Source
     tree: ast.Module
@@ -36,15 +44,16 @@ class ModuleContext:
     imports: Imports
     traced: Traced
     facts: Facts = NO_FACTS
+    effects: dict[ast.AST, str | None] = field(default_factory=dict)
 
     @cached_property
     def fors_and_calls(self) -> list[ast.For | ast.Call]:
-        return [n for n in ast.walk(self.tree) if isinstance(n, ast.For | ast.Call)]
+        return [n for n in self.functions.nodes if isinstance(n, ast.For | ast.Call)]
 
     @cached_property
     def top_level(self) -> frozenset[str]:
         """The names that the module's own statements bind."""
-        return frozenset(binds(self.tree.body))
+        return frozenset(bound_in(self.tree.body))
 
     @cached_property
     def constants(self) -> dict[str, ast.expr]:
@@ -64,7 +73,8 @@ class ModuleContext:
             elif isinstance(statement, ast.AnnAssign) and statement.value:
                 if isinstance(statement.target, ast.Name):
                     found[statement.target.id] = statement.value
-        changed = declared_outside([self.tree]) | again
+        outside = (n for n in self.functions.nodes if isinstance(n, ast.Global | ast.Nonlocal))
+        changed = again.union(*(n.names for n in outside))
         return {n: v for n, v in found.items() if n not in changed}
 
     def spelling(self, place: ast.AST) -> Spelling:
@@ -104,10 +114,12 @@ class FunctionContext:
 
     Attributes:
       node: the function, or the module for code outside of functions.
+      evidence: what the analysis of arrays has found out about names.
     """
 
     module: ModuleContext
     node: Function | ast.Module
+    evidence: dict[tuple[str, int], Any] = field(default_factory=dict)
 
     @property
     def source(self) -> Source:
@@ -121,6 +133,48 @@ class FunctionContext:
     def fresh(self) -> Fresh:
         """New names for this function."""
         return Fresh(self.node, self.module.top_level | self.locals)
+
+    @cached_property
+    def nodes(self) -> list[ast.AST]:
+        """All nodes of the suite, those of functions in it as well."""
+        return walk_all(self.node.body)
+
+    @cached_property
+    def values(self) -> dict[str, list[ast.expr]]:
+        """All expressions that plain assignments give to each name, here and further in."""
+        found: dict[str, list[ast.expr]] = {}
+        for node in self.nodes:
+            if isinstance(node, ast.Assign):
+                given = [pair for target in node.targets for pair in _given(target, node.value)]
+            elif isinstance(node, ast.AnnAssign | ast.NamedExpr) and node.value:
+                given = [(node.target, node.value)]
+            else:
+                continue
+            for target, value in given:
+                if isinstance(target, ast.Name):
+                    found.setdefault(target.id, []).append(value)
+        return found
+
+    @cached_property
+    def starred(self) -> set[str]:
+        """The names that get the rest: `first, *rest = items`."""
+        stars = (n for n in self.nodes if isinstance(n, ast.Starred))
+        named = (n.value for n in stars if isinstance(n.ctx, ast.Store))
+        return {value.id for value in named if isinstance(value, ast.Name)}
+
+    def alike(self, expression: ast.expr) -> list[ast.AST]:
+        """The places in the suite where the same is written."""
+        kind = type(expression)
+        if kind not in self._written:
+            places = self._written[kind] = {}
+            for node in self.nodes:
+                if type(node) is kind:
+                    places.setdefault(ast.dump(node), []).append(node)
+        return self._written[kind].get(ast.dump(expression), [])
+
+    @cached_property
+    def _written(self) -> dict[type[ast.AST], dict[str, list[ast.AST]]]:
+        return {}
 
     @cached_property
     def graph(self) -> Graph:
@@ -226,6 +280,22 @@ class FunctionContext:
         return self.module.functions.parents[node]
 
 
+def _given(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """What an assignment gives to each of its targets: the value, or an item of it."""
+    if not isinstance(target, ast.Tuple | ast.List):
+        yield target, value
+        return
+    same = isinstance(value, ast.Tuple | ast.List) and len(value.elts) == len(target.elts)
+    for position, item in enumerate(target.elts):
+        if same:
+            assert isinstance(value, ast.Tuple | ast.List)
+            part = value.elts[position]
+        else:
+            part = ast.Subscript(value, ast.Constant(position), ast.Load())
+            ast.copy_location(part, value)
+        yield from _given(item, part)
+
+
 _MARK = re.compile(r"#\s*forscan:\s*traced\b")
 
 
@@ -248,7 +318,8 @@ def parse_module(
 def _parsed(source: Source, named: tuple[str, ...], everything: bool) -> ModuleContext:
     """An editor asks about one text again and again, and nobody changes a module."""
     tree = source.parse()
-    functions, imports = Functions(tree), Imports(tree)
+    functions = Functions(tree)
+    imports = Imports(tree, functions.nodes)
     marked = frozenset(source.position(m.start())[0] for m in _MARK.finditer(source.text))
     traced = Traced(functions, imports, named=named, marked_lines=marked, everything=everything)
     return ModuleContext(source, tree, functions, imports, traced)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from forscan.syntax.names import dotted, walk_scope
 
@@ -24,16 +24,22 @@ class Imports:
 
     A name that the module binds in any other way as well (a parameter, a local, a
     definition) is not resolved where that binding is visible: see `Imports.resolve`.
+
+    Args:
+      module: the tree.
+      nodes: all of its nodes.
     """
 
-    def __init__(self, module: ast.Module) -> None:
+    def __init__(self, module: ast.Module, nodes: list[ast.AST]) -> None:
         self.module = module
+        self.nodes = nodes
+        self._resolved: dict[ast.expr, str | None] = {}
 
     @cached_property
     def table(self) -> dict[str, str]:
         """Imported or aliased name -> full dotted name."""
         table: dict[str, str] = {}
-        for node in ast.walk(self.module):
+        for node in self.nodes:
             if isinstance(node, ast.Import):
                 for alias in node.names:
                     name = alias.asname or alias.name.split(".")[0]
@@ -68,12 +74,21 @@ class Imports:
           node: a name or a chain of attributes.
           local: names that mean something else here (parameters, locals).
         """
+        if not local:
+            if node not in self._resolved:
+                self._resolved[node] = self._resolve(node)
+            return self._resolved[node]
+        root: ast.expr = node
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        hidden = isinstance(root, ast.Name) and root.id in local
+        return None if hidden else self.resolve(node)
+
+    def _resolve(self, node: ast.expr) -> str | None:
         path = dotted(node)
         if path is None:
             return None
         root, _, rest = path.partition(".")
-        if root in local:
-            return None
         base = self.table.get(root)
         if base is None:
             return path if root not in self.redefined else None
@@ -84,6 +99,7 @@ class Imports:
         return name in self.table
 
 
+@lru_cache(maxsize=10_000)
 def canonical(path: str) -> str:
     """One path for each public object of jax."""
     for old, new in _SAME.items():

@@ -10,6 +10,7 @@ from forscan.find.context import FunctionContext, ModuleContext
 from forscan.find.sites import LAX_LOOPS
 from forscan.find.traced import Function, local_names
 from forscan.model import Refusal
+from forscan.syntax.walk import walk
 
 _NAMES = {"scan", "fori_loop"}
 
@@ -34,7 +35,7 @@ class IndirectUse:
 def indirect_uses(module: ModuleContext) -> Iterator[IndirectUse]:
     """`scan_fn=jax.lax.scan`, and calls of other functions that are called scan."""
     parents = module.functions.parents
-    for node in ast.walk(module.tree):
+    for node in walk(module.tree):
         if not isinstance(node, ast.Name | ast.Attribute) or not isinstance(node.ctx, ast.Load):
             continue
         parent = parents.get(node)

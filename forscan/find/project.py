@@ -1,68 +1,130 @@
-"""Functions that are traced because traced code of another file of the project uses them."""
+"""Functions that are traced because traced code of another file of the project uses them.
+
+Each file is summed up by itself, wherever it is parsed; the sums are small, and together they
+show what one file alone does not.
+"""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from forscan.find.context import ModuleContext
 from forscan.find.traced import Function
 from forscan.syntax.names import dotted
 
+Scope = Function | ast.Lambda
 
-@dataclass
-class _Module:
-    """One file of the project under its dotted name.
+
+@dataclass(frozen=True)
+class Summary:
+    """What a file says about traced functions, its own and those of others.
+
+    Functions and lambdas are numbered; the last number is the module around them.
 
     Attributes:
-      is_package: whether it is the `__init__.py` of a package of that name.
+      module: its dotted name.
+      imported: local names for modules and what is in them, relative imports worked out.
+      names: the qualified name of each function, which several may share; lambdas have none.
+      traced: the functions that the file itself shows to be traced.
+      uses: for each function the dotted names of imported things that it calls or hands
+        on; for the module those that are handed to a transform anywhere.
+      reaches: for each function those of the file that are traced when it is.
     """
 
-    name: str
-    is_package: bool
-    context: ModuleContext
+    module: str
+    imported: Mapping[str, str]
+    names: tuple[str, ...]
+    traced: frozenset[int]
+    uses: tuple[frozenset[str], ...]
+    reaches: tuple[frozenset[int], ...]
 
-    @cached_property
-    def imported(self) -> dict[str, str]:
-        """Local names for modules and what is in them, relative imports worked out."""
-        table: dict[str, str] = {}
-        for node in ast.walk(self.context.tree):
+    def packed(self) -> list[Any]:
+        """The same as JSON."""
+        uses, reaches = ([sorted(part) for part in parts] for parts in (self.uses, self.reaches))
+        traced, imported = sorted(self.traced), dict(self.imported)
+        return [self.module, imported, list(self.names), traced, uses, reaches]
+
+    @staticmethod
+    def unpacked(found: Any) -> Summary:
+        """Raises TypeError or ValueError where it is no JSON of a summary."""
+        module, imported, names, traced, uses, reaches = found
+        return Summary(
+            module,
+            imported,
+            tuple(names),
+            frozenset(traced),
+            tuple(map(frozenset, uses)),
+            tuple(map(frozenset, reaches)),
+        )
+
+
+def summary(path: Path, context: ModuleContext) -> Summary:
+    """The sum of the file at a path."""
+    return _Summing(path, context).summary()
+
+
+class _Summing:
+    def __init__(self, path: Path, context: ModuleContext) -> None:
+        self.module, self.is_package = _dotted_name(path)
+        self.context = context
+        self.functions = context.functions
+        self.imported = dict(self._imported())
+        scopes = [n for n in self.functions.nodes if isinstance(n, Scope)]
+        self.numbers: dict[ast.AST | None, int] = {s: k for k, s in enumerate(scopes)}
+        self.numbers[None] = len(scopes)
+        self.uses: list[set[str]] = [set() for _ in self.numbers]
+        self.reaches: list[set[int]] = [set() for _ in self.numbers]
+
+    def summary(self) -> Summary:
+        for scope, inside in self.functions.inside.items():
+            for node in inside:
+                if isinstance(node, ast.Call):
+                    self._add(node, scope)
+                elif scope is not None:  # what a module defines need not be traced
+                    self.reaches[self.numbers[scope]].add(self.numbers[node])
+        named = [s for s in self.numbers if s is not None]
+        return Summary(
+            self.module,
+            self.imported,
+            tuple("" if isinstance(s, ast.Lambda) else self.functions.qualified(s) for s in named),
+            frozenset(self.numbers[f] for f in self.context.traced.why if f in self.numbers),
+            tuple(map(frozenset, self.uses)),
+            tuple(map(frozenset, self.reaches)),
+        )
+
+    def _add(self, call: ast.Call, scope: ast.AST | None) -> None:
+        number = self.numbers[scope]
+        parts = [call.func, *call.args, *(k.value for k in call.keywords)]
+        used = {name for part in parts for name in self._named(part)}
+        self.uses[number] |= used if scope is not None else set()
+        if used and self.context.traced.transform(call.func):
+            self.uses[-1] |= used
+        if scope is not None:
+            candidates = self.context.traced.candidates
+            self.reaches[number] |= {self.numbers[f] for p in parts for f in candidates(p)}
+
+    def _imported(self) -> Iterator[tuple[str, str]]:
+        for node in self.functions.nodes:
             if isinstance(node, ast.Import):
                 for alias in node.names:
                     whole = alias.name if alias.asname else alias.name.split(".")[0]
-                    table[alias.asname or whole] = whole
+                    yield alias.asname or whole, whole
             elif isinstance(node, ast.ImportFrom):
                 for alias in node.names:
                     source = ".".join(filter(None, [self._base(node), alias.name]))
-                    table[alias.asname or alias.name] = source
-        return table
+                    yield alias.asname or alias.name, source
 
     def _base(self, node: ast.ImportFrom) -> str:
         """The module that `from … import` names."""
         if not node.level:
             return node.module or ""
-        parts = self.name.split(".")
+        parts = self.module.split(".")
         parts = parts[: len(parts) - node.level + self.is_package]
         return ".".join([*parts, *([node.module] if node.module else [])])
-
-    @cached_property
-    def functions(self) -> dict[str, Function]:
-        """The functions and methods at the top of the module, by qualified name."""
-        functions = self.context.functions
-        return {functions.qualified(f): f for f in functions.all}
-
-    def uses(self) -> Iterator[str]:
-        """Dotted names of imported things that traced code calls or hands on."""
-        traced = self.context.traced
-        for node in ast.walk(self.context.tree):
-            if isinstance(node, ast.Call):
-                inside = traced.reason(node) is not None
-                if inside or traced.transform(node.func):
-                    for part in (node.func, *node.args, *(k.value for k in node.keywords)):
-                        yield from self._named(part)
 
     def _named(self, node: ast.expr) -> Iterator[str]:
         path = dotted(node)
@@ -71,46 +133,77 @@ class _Module:
             yield ".".join(filter(None, [self.imported[root], rest]))
 
 
-def traced_across(modules: Mapping[Path, ModuleContext]) -> dict[Path, frozenset[str]]:
-    """The qualified names of functions, by file, that only other files show to be traced.
+@dataclass(frozen=True)
+class Elsewhere:
+    """Functions of a file that only other files show to be traced, by qualified name.
 
-    Args:
-      modules: the files of one project.
+    Attributes:
+      used: those that others use.
+      reached: those, and what is traced with them.
     """
-    known = {path: _Module(*_dotted_name(path), context) for path, context in modules.items()}
-    by_name = {module.name: path for path, module in known.items()}
-    found: dict[Path, set[str]] = {}
-    work = list(known)
-    while work:
-        for use in set(known[work.pop()].uses()):
-            place = _definition(use, known, by_name)
-            if place is None:
-                continue
-            path, function = place
-            node = known[path].functions[function]
-            if node in known[path].context.traced.why:
-                continue
-            found.setdefault(path, set()).add(function)
-            known[path].context.traced.also(node, "used by traced code of another file")
-            work.append(path)
-    return {path: frozenset(names) for path, names in found.items()}
+
+    used: frozenset[str]
+    reached: frozenset[str]
 
 
-def _definition(
-    use: str, known: Mapping[Path, _Module], by_name: Mapping[str, Path], depth: int = 4
-) -> tuple[Path, str] | None:
-    """The file and the function in it that a dotted name means, through what others import."""
-    place = _place(use, by_name)
-    if place is None or not depth:
-        return None
-    path, name = place
-    if name in known[path].functions:
-        return place
-    root, _, rest = name.partition(".")
-    if root not in known[path].imported:
-        return None
-    whole = ".".join(filter(None, [known[path].imported[root], rest]))
-    return _definition(whole, known, by_name, depth - 1)
+def traced_across(files: Mapping[Path, Summary]) -> dict[Path, Elsewhere]:
+    """What the files of one project show about each other."""
+    project = _Project(files)
+    return {path: found for path in files if (found := project.found(path)).used}
+
+
+class _Project:
+    def __init__(self, files: Mapping[Path, Summary]) -> None:
+        self.files = files
+        self.by_module = {file.module: path for path, file in files.items()}
+        self.by_name = {
+            path: {name: number for number, name in enumerate(file.names) if name}
+            for path, file in files.items()
+        }
+        self.used: dict[Path, set[str]] = {path: set() for path in files}
+        self.traced = {path: set(file.traced) for path, file in files.items()}
+        work = [(path, n) for path, file in files.items() for n in (*file.traced, -1)]
+        while work:
+            path, number = work.pop()
+            for use in files[path].uses[number]:
+                work += self._found(use)
+            work += self._spread(path, files[path].reaches[number])
+
+    def found(self, path: Path) -> Elsewhere:
+        names = self.files[path].names
+        reached = (names[n] for n in self.traced[path] - self.files[path].traced)
+        return Elsewhere(frozenset(self.used[path]), frozenset(reached))
+
+    def _found(self, use: str) -> list[tuple[Path, int]]:
+        """Notes the function that a dotted name means; it, where that is new."""
+        place = self._definition(use)
+        if place is None:
+            return []
+        path, name = place
+        number = self.by_name[path][name]
+        if number in self.files[path].traced:
+            return []
+        self.used[path].add(name)
+        return self._spread(path, {number})
+
+    def _spread(self, path: Path, numbers: frozenset[int] | set[int]) -> list[tuple[Path, int]]:
+        new = numbers - self.traced[path]
+        self.traced[path] |= new
+        return [(path, number) for number in new]
+
+    def _definition(self, use: str, depth: int = 4) -> tuple[Path, str] | None:
+        """The file and the function in it that a name means, through what others import."""
+        place = _place(use, self.by_module)
+        if place is None or not depth:
+            return None
+        path, name = place
+        if name in self.by_name[path]:
+            return place
+        root, _, rest = name.partition(".")
+        if root not in self.files[path].imported:
+            return None
+        whole = ".".join(filter(None, [self.files[path].imported[root], rest]))
+        return self._definition(whole, depth - 1)
 
 
 def _place(use: str, modules: Mapping[str, Path]) -> tuple[Path, str] | None:

@@ -14,9 +14,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from forscan.find.imports import Imports
-from forscan.syntax.names import binds, dotted, parameters, walk_scope
+from forscan.syntax.names import binds, bound_in, dotted, parameters, walk_scope
+from forscan.syntax.walk import walk
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
+_SCOPE = Function | ast.Lambda
+_INSIDE = _SCOPE | ast.Call
 
 _JIT = {
     "jax.jit",
@@ -119,27 +122,38 @@ class JitInfo:
 
 @dataclass
 class Functions:
-    """All functions of a module and how they hang together."""
+    """All functions of a module and how they hang together.
+
+    Attributes:
+      nodes: all of its nodes, level by level.
+      parents: node -> the node that holds it.
+    """
 
     module: ast.Module
+    nodes: list[ast.AST] = field(default_factory=list)
     parents: dict[ast.AST, ast.AST] = field(default_factory=dict)
     local: dict[ast.AST, frozenset[str]] = field(default_factory=dict)
-    _definitions: dict[ast.AST | None, dict[str, Function | ast.Lambda]] = field(
-        default_factory=dict
-    )
+    _around: dict[ast.AST, ast.AST | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for node in ast.walk(self.module):
-            for child in ast.iter_child_nodes(node):
-                self.parents[child] = node
+        self.nodes = walk(self.module, parents=self.parents)
 
     @cached_property
     def all(self) -> list[Function]:
-        return [
-            n
-            for n in ast.walk(self.module)
-            if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)
-        ]
+        return [n for n in self.nodes if isinstance(n, Function)]
+
+    @cached_property
+    def calls(self) -> list[ast.Call]:
+        return [n for n in self.nodes if isinstance(n, ast.Call)]
+
+    @cached_property
+    def inside(self) -> dict[ast.AST | None, list[ast.AST]]:
+        """For each function, and the module, the functions and calls right in it."""
+        found: dict[ast.AST | None, list[ast.AST]] = {}
+        for node in self.nodes:
+            if isinstance(node, _INSIDE):
+                found.setdefault(self.enclosing(node), []).append(node)
+        return found
 
     @cached_property
     def methods(self) -> dict[str, list[Function]]:
@@ -151,11 +165,15 @@ class Functions:
 
     def enclosing(self, node: ast.AST) -> Function | ast.Lambda | None:
         """The innermost function around a node."""
-        scope = self.parents.get(node)
-        while scope is not None and not isinstance(
-            scope, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
-        ):
+        scope, between = self.parents.get(node), []
+        while scope is not None and not isinstance(scope, _SCOPE):
+            if scope in self._around:
+                scope = self._around[scope]
+                break
+            between.append(scope)
             scope = self.parents.get(scope)
+        self._around.update(dict.fromkeys(between, scope))
+        assert scope is None or isinstance(scope, _SCOPE)
         return scope
 
     def class_of(self, node: ast.AST) -> ast.ClassDef | None:
@@ -174,37 +192,45 @@ class Functions:
             scope = self.parents.get(scope)
         return ".".join(reversed(parts)) or "<module>"
 
-    def _defined_in(self, scope: Function | ast.Lambda | None) -> dict[str, Function | ast.Lambda]:
-        """What the scope of a function, or of the module, defines; a lambda defines nothing."""
-        if scope not in self._definitions:
-            body = scope.body if scope is not None else self.module.body
-            self._definitions[scope] = _definitions(body) if isinstance(body, list) else {}
-        return self._definitions[scope]
+    @cached_property
+    def _definitions(self) -> dict[ast.AST | None, dict[str, Function | ast.Lambda]]:
+        """For each function, and the module, the first definition, or lambda, of each name."""
+        found: dict[ast.AST | None, dict[str, Function | ast.Lambda]] = {}
+        named: list[tuple[ast.stmt, str, Function | ast.Lambda]] = []
+        for node in self.nodes:
+            if isinstance(node, Function):
+                named.append((node, node.name, node))
+            elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Lambda):
+                targets = (t for t in node.targets if isinstance(t, ast.Name))
+                named += [(node, target.id, node.value) for target in targets]
+        for statement, name, function in sorted(named, key=lambda n: _position(n[0])):
+            scope = self.enclosing(statement)
+            owner = self.class_of(statement)
+            if owner is None or self.enclosing(owner) is not scope:
+                found.setdefault(scope, {}).setdefault(name, function)
+        return found
 
     def lookup(self, name: str, place: ast.AST) -> Function | ast.Lambda | None:
         """The definition (or assigned lambda) that a name means at a place."""
+        if name not in self._defined:
+            return None
         scope: ast.AST | None = place
         while scope is not None:
             scope = self.enclosing(scope)
-            found = self._defined_in(scope).get(name)
+            found = self._definitions.get(scope, {}).get(name)
             if found is not None:
                 return found
             if scope is not None and name in parameters(scope):
                 return None
         return None
 
+    @cached_property
+    def _defined(self) -> set[str]:
+        return {name for names in self._definitions.values() for name in names}
 
-def _definitions(body: list[ast.stmt]) -> dict[str, Function | ast.Lambda]:
-    """The first definition, or assigned lambda, of each name in a scope."""
-    found: dict[str, Function | ast.Lambda] = {}
-    for node in walk_scope(body):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            found.setdefault(node.name, node)
-        elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Lambda):
-            for target in node.targets:
-                if isinstance(target, ast.Name):
-                    found.setdefault(target.id, node.value)
-    return found
+
+def _position(node: ast.stmt) -> tuple[int, int]:
+    return node.lineno, node.col_offset
 
 
 class Traced:
@@ -231,9 +257,8 @@ class Traced:
         self._work: list[ast.AST] = []
         for function in functions.all:
             self._by_definition(function, tuple(named), marked_lines, everything)
-        for node in ast.walk(functions.module):
-            if isinstance(node, ast.Call):
-                self._by_call(node)
+        for call in functions.calls:
+            self._by_call(call)
         while self._work:
             self._spread(self._work.pop())
 
@@ -314,8 +339,9 @@ class Traced:
                 return self.transform(node.args[0])
             return self.transform(node.func)
         path = self.imports.resolve(node)
-        if path is None:
-            return None
+        return self._transform_named(path) if path is not None else None
+
+    def _transform_named(self, path: str) -> str | None:
         if path in _TRANSFORMS:
             return path
         if path.startswith(_PREFIXES) and path.split(".")[-1] in _LIFTED:
@@ -357,7 +383,9 @@ class Traced:
 
     def method(self, node: ast.Attribute) -> Iterator[Function]:
         """Methods of the module's classes that `x.name` may mean."""
-        found = self.functions.methods.get(node.attr, [])
+        found = self.functions.methods.get(node.attr)
+        if found is None:
+            return
         owner = self.functions.class_of(node)
         if isinstance(node.value, ast.Name) and node.value.id in ("self", "cls"):
             own = [f for f in found if self.functions.parents[f] is owner]
@@ -368,19 +396,13 @@ class Traced:
     def _spread(self, function: ast.AST) -> None:
         """What a traced function calls, passes on or defines is traced too."""
         name = getattr(function, "name", "a lambda")
-        for node in ast.walk(function):
-            if node is not function and isinstance(
-                node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
-            ):
-                self.add(node, f"defined in {name}, which is traced")
-            if isinstance(node, ast.Call):
-                for expression in [
-                    node.func,
-                    *node.args,
-                    *(k.value for k in node.keywords),
-                ]:
-                    for callee in self.candidates(expression):
-                        self.add(callee, f"called by {name}, which is traced")
+        for inner in self.functions.inside.get(function, ()):
+            if not isinstance(inner, ast.Call):
+                self.add(inner, f"defined in {name}, which is traced")
+                continue
+            for expression in [inner.func, *inner.args, *(k.value for k in inner.keywords)]:
+                for callee in self.candidates(expression):
+                    self.add(callee, f"called by {name}, which is traced")
 
     # What jit was told about the parameters.
 
@@ -434,7 +456,7 @@ def local_names(functions: Functions, node: ast.AST) -> frozenset[str]:
     if scope not in functions.local:
         found = set(parameters(scope))
         if not isinstance(scope, ast.Lambda):
-            found.update(binds(scope.body))
+            found |= bound_in(scope.body)
             found -= imported_here(scope.body)
         functions.local[scope] = local_names(functions, scope) | found
     return functions.local[scope]

@@ -9,11 +9,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from forscan.api import convert_bytes, may_hold_loops
+from forscan.api import convert_bytes
 from forscan.chosen import LOOPS
 from forscan.config import Config
 from forscan.find.context import parse_module
 from forscan.find.sites import Site, find_sites
+from forscan.prefilter import is_quiet
 from forscan.syntax.source import Source, SourceError
 from forscan.types import FileResult, Outcome, Selection
 
@@ -87,7 +88,7 @@ class Document:
     def loops(self) -> list[Place]:
         """All loops, in order; none where the text does not parse or speaks of no loop."""
         try:
-            if not may_hold_loops(self._content, replace(self.config, to="for")):
+            if is_quiet(self._content, self.path, replace(self.config, to="for")):
                 return []
             module = parse_module(self.source, self.config.traced, self.config.everything)
         except (SourceError, RecursionError):

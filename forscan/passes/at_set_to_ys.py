@@ -16,6 +16,7 @@ from forscan.model import Output
 from forscan.passes.draft import Draft
 from forscan.syntax.code import expression, one_line
 from forscan.syntax.source import Edit
+from forscan.syntax.walk import walk
 
 _SHAPED = {"zeros", "ones", "empty", "full"}
 _LIKE = {"zeros_like", "ones_like", "empty_like", "full_like"}
@@ -49,7 +50,7 @@ def at_set_to_ys(draft: Draft) -> Draft:
 
 def _fill(draft: Draft, name: str) -> Fill | None:
     loop = draft.statement
-    mentions = [n for n in ast.walk(loop) if isinstance(n, ast.Name) and n.id == name]
+    mentions = [n for n in walk(loop) if isinstance(n, ast.Name) and n.id == name]
     writes = [s for s in loop.body if _value(s, name, draft) is not None]
     if len(writes) != 1 or len(mentions) != 2:
         return None
@@ -84,7 +85,7 @@ def _definition(draft: Draft, name: str) -> tuple[Extent, bool] | None:
     """Rows of a buffer made right before the loop and not read since, and if it is flat."""
     block = block_of(draft.statement, draft.context)
     for statement in reversed(block[: block.index(draft.statement)]):
-        mentioned = any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(statement))
+        mentioned = any(isinstance(n, ast.Name) and n.id == name for n in walk(statement))
         if not mentioned:
             continue
         if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:

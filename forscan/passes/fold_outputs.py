@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from forscan.passes.draft import Draft
 from forscan.syntax.code import Code, expression, one_line
-from forscan.syntax.names import reads, walk_all
+from forscan.syntax.names import reads
+from forscan.syntax.walk import walk_all
 
 _SHORT = 60
 

@@ -11,7 +11,8 @@ from forscan.analyse.carry_types import CarryTypes
 from forscan.analyse.trip_count import extent, leading, stable
 from forscan.passes.draft import Draft
 from forscan.passes.index_to_carry import trip_count
-from forscan.syntax.names import is_place, reads, walk_all
+from forscan.syntax.names import is_place, reads
+from forscan.syntax.walk import walk_all
 
 
 def guard_empty(draft: Draft) -> Draft:

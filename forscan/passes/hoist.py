@@ -15,8 +15,9 @@ from forscan.model import Element, Refusal, Refused
 from forscan.passes.draft import Draft
 from forscan.passes.mirror import mirror
 from forscan.syntax.code import Code, one_line
-from forscan.syntax.names import reads, walk_all
+from forscan.syntax.names import reads
 from forscan.syntax.source import Edit
+from forscan.syntax.walk import walk, walk_all
 
 
 def hoist(draft: Draft) -> Draft:
@@ -69,7 +70,7 @@ def _is_invariant(draft: Draft, value: ast.expr, index: str) -> bool:
     changed = {*state.carried, *state.local, *state.last, *state.targets} - {index}
     simple = all(
         isinstance(n, ast.BinOp | ast.UnaryOp | ast.Name | ast.Constant)
-        for n in ast.walk(value)
+        for n in walk(value)
         if isinstance(n, ast.expr)
     )
     return simple and not set(reads(value)) & changed

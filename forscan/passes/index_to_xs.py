@@ -13,7 +13,8 @@ from forscan.analyse.uses import Kind, Use
 from forscan.model import Element
 from forscan.passes.draft import Draft
 from forscan.syntax.code import expression
-from forscan.syntax.names import reads, walk_all
+from forscan.syntax.names import reads
+from forscan.syntax.walk import walk, walk_all
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,7 @@ def _guarded(draft: Draft) -> set[ast.AST]:
         part
         for node in walk_all(draft.statement.body)
         if isinstance(node, ast.Lambda | ast.FunctionDef | ast.If | ast.IfExp)
-        for part in ast.walk(node)
+        for part in walk(node)
     }
 
 
@@ -108,7 +109,7 @@ def parse_read(draft: Draft, node: ast.Subscript, use: Use) -> Read | None:
         if isinstance(item, ast.Slice):
             if item.lower or item.upper or item.step:
                 return None
-        elif use.node in ast.walk(item):
+        elif use.node in walk(item):
             axis = position
         else:
             return None
@@ -211,7 +212,7 @@ def _replace(draft: Draft, key: tuple[str, int, int, bool], element: Element) ->
     edits = []
     for node in walk_all(body.statements):
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
-            for part in ast.walk(node.slice):
+            for part in walk(node.slice):
                 if isinstance(part, ast.Name) and part.id == counter.name:
                     use = Use(part, Kind.PURE, "")
                     read = parse_read(draft, node, use)

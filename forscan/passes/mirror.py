@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from forscan.passes.draft import Draft
-from forscan.syntax.names import walk_all
+from forscan.syntax.walk import walk_all
 
 
 def mirror(draft: Draft) -> dict[ast.AST, ast.AST]:

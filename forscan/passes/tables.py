@@ -15,8 +15,9 @@ from forscan.analyse.uses import Use
 from forscan.model import Refusal, Refused
 from forscan.passes.draft import Draft
 from forscan.syntax.code import one_line
-from forscan.syntax.names import names_in, walk_all
+from forscan.syntax.names import names_in
 from forscan.syntax.source import Edit
+from forscan.syntax.walk import walk_all
 
 
 def lift_tables(draft: Draft) -> Draft:

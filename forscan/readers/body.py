@@ -12,8 +12,9 @@ from forscan.find.context import FunctionContext
 from forscan.find.traced import Function
 from forscan.readers.mutations import changed_containers
 from forscan.syntax.code import Code, expression
-from forscan.syntax.names import binds, walk_all, walk_scope
+from forscan.syntax.names import binds, walk_scope
 from forscan.syntax.rename import renamed
+from forscan.syntax.walk import walk, walk_all
 
 NO_PARAMETER = "_none"
 """Stands for the parameter that a body with one parameter does not have; it comes first."""
@@ -89,7 +90,7 @@ class Body:
     def names(self) -> set[str]:
         """All names that occur in it."""
         trees = [self.code.tree, expression(self.returned)]
-        return {n.id for t in trees for n in ast.walk(t) if isinstance(n, ast.Name)}
+        return {n.id for t in trees for n in walk(t) if isinstance(n, ast.Name)}
 
     @property
     def locals(self) -> list[str]:

@@ -10,6 +10,7 @@ from forscan.find.context import FunctionContext
 from forscan.find.sites import LAX_LOOPS, Site
 from forscan.model import Refusal, Refused
 from forscan.syntax.names import parameters
+from forscan.syntax.walk import walk
 
 MOST_TRIPS = 2000
 
@@ -94,7 +95,7 @@ def _carried_by(name: ast.Name, context: FunctionContext) -> str | None:
     scope = functions.enclosing(name)
     while scope is not None and name.id not in parameters(scope):
         scope = functions.enclosing(scope)
-    for node in ast.walk(context.module.tree) if scope is not None else ():
+    for node in walk(context.module.tree) if scope is not None else ():
         if isinstance(node, ast.Call):
             form = LAX_LOOPS.get(context.module.imports.resolve(node.func) or "")
             given = [*node.args, *(k.value for k in node.keywords)] if form else []

@@ -13,6 +13,7 @@ from forscan.readers.own_values import is_only_read
 from forscan.readers.patterns import bare, leaves
 from forscan.syntax.code import expression
 from forscan.syntax.source import Edit, Text, apply_edits
+from forscan.syntax.walk import walk
 
 
 @dataclass(frozen=True)
@@ -251,9 +252,9 @@ def _taken_apart(site: Site, target: ast.expr) -> tuple[ast.expr, ast.stmt | Non
 
 def _pattern(site: Site, target: ast.expr) -> str | None:
     """A target as a pattern; None where it only forgets."""
-    if all(is_forgotten(site, n.id) for n in ast.walk(target) if isinstance(n, ast.Name)):
+    if all(is_forgotten(site, n.id) for n in walk(target) if isinstance(n, ast.Name)):
         return None
-    if any(isinstance(n, ast.Attribute | ast.Subscript | ast.Starred) for n in ast.walk(target)):
+    if any(isinstance(n, ast.Attribute | ast.Subscript | ast.Starred) for n in walk(target)):
         return site.context.source.segment(target)
     return ast.unparse(target)
 

@@ -8,9 +8,10 @@ from dataclasses import replace
 
 from forscan.model import Carry, Output
 from forscan.syntax.code import Code, expression
-from forscan.syntax.names import all_names, binds, reads, walk_all
+from forscan.syntax.names import all_names, binds, reads
 from forscan.syntax.rename import renamed
 from forscan.syntax.source import Edit
+from forscan.syntax.walk import walk, walk_all
 
 Parts = tuple[Code, list[Carry], list[Output]]
 
@@ -90,8 +91,7 @@ def _in_branches(node: ast.If, old: str, new: str) -> bool:
 def _is_captured(code: Code, names: tuple[str, str]) -> bool:
     inner = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
     return any(
-        isinstance(n, inner) and bool({*reads(n), *binds(n)} & set(names))
-        for n in ast.walk(code.tree)
+        isinstance(n, inner) and bool({*reads(n), *binds(n)} & set(names)) for n in walk(code.tree)
     )
 
 

@@ -18,7 +18,8 @@ from forscan.readers.lax_loop import LaxLoop
 from forscan.readers.own_values import own_tuple
 from forscan.readers.patterns import aligned, head_unpacking, leaves, reads_in
 from forscan.syntax.code import Code, expression, one_line, removal
-from forscan.syntax.names import binds, reads, walk_all
+from forscan.syntax.names import binds, reads
+from forscan.syntax.walk import walk_all
 
 
 class Elements:

@@ -21,8 +21,9 @@ from forscan.model import Carry, Loop, Refusal, Refused
 from forscan.passes.draft import Draft
 from forscan.readers.space import Space, read_space
 from forscan.syntax.code import Code, expression, suite, suite_end
-from forscan.syntax.names import activity, binds, free_names, walk_all
+from forscan.syntax.names import activity, binds, free_names
 from forscan.syntax.source import Source
+from forscan.syntax.walk import walk, walk_all
 
 
 def read(site: Site, target: str) -> Draft:
@@ -329,7 +330,7 @@ def _reads_value(node: ast.expr, names: set[str]) -> bool:
         return node.id in names
     return any(
         _reads_value(child, names)
-        for child in ast.walk(node)
+        for child in walk(node)
         if isinstance(child, ast.expr) and child is not node and _direct(child, node)
     )
 
@@ -338,7 +339,7 @@ def _direct(child: ast.expr, node: ast.expr) -> bool:
     for part in ast.iter_child_nodes(node):
         if part is child:
             return True
-        if not isinstance(part, ast.expr) and any(c is child for c in ast.walk(part)):
+        if not isinstance(part, ast.expr) and any(c is child for c in walk(part)):
             return True
     return False
 
@@ -347,7 +348,7 @@ def _needed_after(state: State, node: ast.For, context: FunctionContext) -> list
     """Python numbers kept as state and needed as Python values behind the loop."""
     checker = CarryTypes(node, state.carried, (), state.targets, context)
     found = []
-    inside = set(ast.walk(node))
+    inside = set(walk(node))
     for name in state.carried:
         start = checker.start(name)
         plain = isinstance(start, ast.Attribute) or (start is not None and checker.is_number(start))
@@ -372,7 +373,7 @@ def _needed_after(state: State, node: ast.For, context: FunctionContext) -> list
 def _late_binding(state: State, node: ast.For, context: FunctionContext) -> list[Refusal]:
     """Functions made outside the loop that read its names and are used in it."""
     bound = {*binds(node.body), *state.targets}
-    inside = set(ast.walk(node))
+    inside = set(walk(node))
     found = []
     used = {n.id for n in walk_all(node.body) if isinstance(n, ast.Name)}
     for name in sorted(captured_outside(node, context) & bound):
@@ -404,13 +405,13 @@ def _names_of(function: ast.AST, context: FunctionContext) -> set[str]:
     while parent is not None and not isinstance(parent, ast.stmt):
         parent = parents.get(parent)
     if isinstance(parent, ast.Assign):
-        return {n.id for t in parent.targets for n in ast.walk(t) if isinstance(n, ast.Name)}
+        return {n.id for t in parent.targets for n in walk(t) if isinstance(n, ast.Name)}
     return set()
 
 
 def _reached(names: set[str], used: set[str], context: FunctionContext) -> bool:
     """Whether functions that the loop uses read a function of that name."""
-    for node in walk_all(context.node.body):
+    for node in context.nodes:
         if isinstance(node, ast.FunctionDef) and node.name in used:
             if names & set(free_names(node)):
                 return True

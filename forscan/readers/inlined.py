@@ -11,8 +11,9 @@ from forscan.readers.body import NO_PARAMETER, Body, Takes, as_pair
 from forscan.readers.called import called_body
 from forscan.readers.patterns import unpacked_at_the_end
 from forscan.syntax.code import Code, one_line, suite
-from forscan.syntax.names import free_names, parameters, walk_all, walk_scope
+from forscan.syntax.names import free_names, parameters, walk_scope
 from forscan.syntax.source import Text
+from forscan.syntax.walk import walk
 
 
 def read_body(
@@ -84,7 +85,7 @@ def _of_lambda(
         return None
     if len(names) != (2 if takes is Takes.BOTH else 1):
         return None
-    if any(isinstance(n, ast.NamedExpr) for n in ast.walk(function)):
+    if any(isinstance(n, ast.NamedExpr) for n in walk(function)):
         return None
     returned = one_line(site.context.source, function.body)
     if "#" in returned:
@@ -99,7 +100,7 @@ def own_definition(site: Site, function: ast.Name) -> ast.FunctionDef | ast.Assi
     context = site.context
     if isinstance(context.node, ast.Module):
         return None
-    inside = set(walk_all(context.node.body))
+    inside = set(context.nodes)
     uses = [
         n
         for n in inside

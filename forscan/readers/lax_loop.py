@@ -45,6 +45,7 @@ from forscan.readers.starts import Starts
 from forscan.syntax.code import Code, expression, removal
 from forscan.syntax.names import all_names, binds, reads
 from forscan.syntax.source import Edit, Text
+from forscan.syntax.walk import walk
 
 
 @dataclass
@@ -186,7 +187,7 @@ class LaxLoop:
         self.body = body = with_named_items(self.site, self.call, self.body)
         name = body.parameters[self.call.carry_at]
         returned: ast.expr = expression(body.returned)
-        others = [n.id for n in ast.walk(returned) if isinstance(n, ast.Name)]
+        others = [n.id for n in walk(returned) if isinstance(n, ast.Name)]
         if self.call.has_outputs:
             if not isinstance(returned, ast.Tuple) or len(returned.elts) != 2:
                 return None
@@ -261,7 +262,7 @@ class LaxLoop:
         returned = expression(body.returned)
         if not call.has_outputs:
             return body.returned, None
-        walrus = any(isinstance(n, ast.NamedExpr) for n in ast.walk(returned))
+        walrus = any(isinstance(n, ast.NamedExpr) for n in walk(returned))
         wanted = call.results.wants_ys and self.output_kind() != NOTHING
         if isinstance(returned, ast.Tuple) and len(returned.elts) == 2 and not walrus:
             first, second = returned.elts

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from forscan.syntax.names import binds, parameters, walk_all
+from forscan.syntax.names import binds, parameters
+from forscan.syntax.walk import walk_all
 
 _FOR_NOTHING = {"append", "extend", "update", "insert", "clear", "remove", "sort", "reverse"}
 """Methods that return nothing: where their value is used, they are not those of containers."""

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Sequence
 from forscan.find.sites import Site
 from forscan.readers.body import Body
 from forscan.syntax.code import expression
-from forscan.syntax.names import free_names, parameters, walk_all, walk_scope
+from forscan.syntax.names import free_names, parameters, walk_scope
+from forscan.syntax.walk import walk, walk_all
 
 _STARTS = ("init", "start", "first", "zero", "ones", "empty")
 
@@ -42,7 +43,7 @@ class Naming:
         self.sources = set(sources)
         self.written = set(written)
         gone = body.definition or function
-        inside = set(ast.walk(gone))
+        inside = set(walk(gone))
         self.foreign = self._foreign(inside)
         self.captured, self.captured_later = self._captured(site, inside)
         self.live = self._live_after(site) | set(after)
@@ -131,7 +132,7 @@ def names_in(text: str | None) -> list[str]:
     """The names in an expression or pattern."""
     if text is None:
         return []
-    return [n.id for n in ast.walk(expression(text)) if isinstance(n, ast.Name)]
+    return [n.id for n in walk(expression(text)) if isinstance(n, ast.Name)]
 
 
 def is_start(name: str) -> bool:

@@ -7,6 +7,7 @@ import ast
 from forscan.analyse.lists import block_of
 from forscan.find.sites import Site
 from forscan.syntax.names import binds, reads, walk_scope
+from forscan.syntax.walk import walk
 
 
 def own_tuple(site: Site, node: ast.expr) -> tuple[ast.expr, ast.stmt | None]:
@@ -62,5 +63,5 @@ def _is_alone(site: Site, statement: ast.Assign) -> bool:
     source = site.context.source
     start, end = source.start(statement), source.end(statement)
     line = source.text[source.line_start(start) : source.line_end(end)]
-    starred = any(isinstance(n, ast.Starred | ast.NamedExpr) for n in ast.walk(statement))
+    starred = any(isinstance(n, ast.Starred | ast.NamedExpr) for n in walk(statement))
     return line.strip() == source.text[start:end] and "#" not in line and not starred

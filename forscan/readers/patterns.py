@@ -9,6 +9,7 @@ from forscan.syntax.code import Code, expression
 from forscan.syntax.names import binds, reads
 from forscan.syntax.rename import renamed
 from forscan.syntax.source import Edit, Text, apply_edits
+from forscan.syntax.walk import walk
 
 
 def leaves(pattern: ast.expr) -> list[str] | None:
@@ -108,10 +109,10 @@ def by_index(code: Code, returned: str, name: str, items: Sequence[str]) -> tupl
         edits = []
         tree = ast.parse(text.text)
         known = {}
-        for node in ast.walk(tree):
+        for node in walk(tree):
             if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
                 known[node.value] = node
-        for node in ast.walk(tree):
+        for node in walk(tree):
             if isinstance(node, ast.Name) and node.id in items:
                 return None
             if isinstance(node, ast.arg) and node.arg in (name, *items):
@@ -131,7 +132,7 @@ def by_index(code: Code, returned: str, name: str, items: Sequence[str]) -> tupl
 def unpacked_at_the_end(code: Code, returned: str) -> tuple[Code, str]:
     """Without a tuple that is only made to be returned: `new = (a, b)`, `return new, y`."""
     result: ast.expr = expression(returned)
-    read = [n.id for n in ast.walk(result) if isinstance(n, ast.Name)]
+    read = [n.id for n in walk(result) if isinstance(n, ast.Name)]
     seen: set[str] = set()
     for statement in reversed(code.statements):
         match statement:
@@ -150,7 +151,7 @@ def unpacked_at_the_end(code: Code, returned: str) -> tuple[Code, str]:
 def _keeps(code: Code, name: str) -> bool:
     """Whether a function in the code may read the name later on."""
     inner = (ast.FunctionDef, ast.Lambda)
-    return any(isinstance(n, inner) and name in reads(n) for n in ast.walk(code.tree))
+    return any(isinstance(n, inner) and name in reads(n) for n in walk(code.tree))
 
 
 def _alone(code: Code, statement: ast.stmt) -> bool:

@@ -19,8 +19,9 @@ from forscan.find.context import FunctionContext
 from forscan.model import Counter, Element, Refusal, Refused, Spelling
 from forscan.readers.bounds import is_integer
 from forscan.syntax.code import one_line
-from forscan.syntax.names import Fresh, reads, target_names, walk_all
+from forscan.syntax.names import Fresh, reads, target_names
 from forscan.syntax.slices import uncut
+from forscan.syntax.walk import walk
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,7 @@ class _Reader:
         return self.array(target, iterable)
 
     def check_target(self, target: ast.expr) -> None:
-        for node in ast.walk(target):
+        for node in walk(target):
             if isinstance(node, ast.Attribute | ast.Subscript):
                 raise _no(
                     "FSC303",
@@ -197,7 +198,7 @@ class _Reader:
         """Whether anything in the function reads the name."""
         return any(
             isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load)
-            for n in walk_all(self.context.node.body)
+            for n in self.context.nodes
         )
 
     def length(self, space: Space) -> str:

@@ -16,8 +16,9 @@ from forscan.find.sites import Site
 from forscan.readers.body import Body
 from forscan.readers.calls import is_number
 from forscan.syntax.code import one_line
-from forscan.syntax.names import binds, walk_all
+from forscan.syntax.names import binds
 from forscan.syntax.source import Edit, apply_edits
+from forscan.syntax.walk import walk_all
 
 _RISKY_OPERATORS = (ast.Pow, ast.LShift, ast.RShift, ast.FloorDiv, ast.Div, ast.Mod)
 _ARRAY_ONLY = {"shape", "dtype", "astype", "at", "ndim", "size", "reshape", "T", "sum"}

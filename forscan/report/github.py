@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from forscan.diagnostics.codes import name_of
-from forscan.model import Refusal
+from forscan.refusal import Refusal
 from forscan.report.place import from_here
 from forscan.types import FileResult, Outcome, Status
 

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from forscan import __version__
 from forscan.diagnostics.codes import REGISTRY, Entry
-from forscan.model import Refusal
+from forscan.refusal import Refusal
 from forscan.report.place import from_here
 from forscan.types import FileResult, Outcome, Status
 

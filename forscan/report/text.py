@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
 
 import click
 
 from forscan.diagnostics.codes import name_of
-from forscan.model import Refusal
+from forscan.refusal import Refusal
 from forscan.syntax.source import Source, Text
 from forscan.types import FileResult, Outcome, Status
 
@@ -82,13 +81,3 @@ def _places(outcome: Outcome) -> list[tuple[int, int, str]]:
 def error(path: Path, found: Refusal) -> str:
     """`path:line:column: CODE message` for a file that could not be treated."""
     return f"{path}:{found.line or 1}:{found.column or 1}: {found.code} {found.message}"
-
-
-def summary(results: list[FileResult], verb: str) -> str:
-    """`2 loops converted, 1 refused, 3 skipped in 4 files`."""
-    counts = Counter(o.status for r in results for o in r.outcomes)
-    parts = [f"{counts[s]} {s.value}" for s in Status if counts[s]]
-    errors = sum(r.error is not None for r in results)
-    parts += [f"{errors} not readable"] if errors else []
-    files = f"{len(results)} file{'s' if len(results) != 1 else ''}"
-    return f"{verb}: {', '.join(parts) if parts else 'no loops'} in {files}"

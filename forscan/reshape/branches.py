@@ -13,8 +13,9 @@ from forscan.model import Refusal
 from forscan.reshape.site import LoopText, Reshaped
 from forscan.reshape.suites import suite_of, whole_end
 from forscan.syntax.code import Code, expression, indent, one_line
-from forscan.syntax.names import activity, binds, reads, walk_all
+from forscan.syntax.names import activity, binds, reads
 from forscan.syntax.source import Edit
+from forscan.syntax.walk import walk, walk_all
 
 _TAME = {"sin", "cos", "tanh", "sum", "mean", "max", "min", "maximum", "minimum", "dot", "abs"}
 _CURED = {"FSC402"}
@@ -96,7 +97,7 @@ class _Body:
 
     def cond(self, code: Code, node: ast.If, later: frozenset[str], bound: set[str]) -> str:
         """A statement with `lax.cond` in place of an `if`."""
-        if any(isinstance(n, ast.Continue | ast.Break | ast.Return) for n in ast.walk(node)):
+        if any(isinstance(n, ast.Continue | ast.Break | ast.Return) for n in walk(node)):
             raise _NoBranch
         needed = later | set(self.state.carried) | set(self.state.last) | self.state.live_after
         suites = [suite_of(code, node.body), suite_of(code, node.orelse)]
@@ -190,7 +191,7 @@ class _Body:
     def conditional_expressions(self, code: Code, statement: ast.stmt) -> list[Edit]:
         """`a if test else b` with values that are not plain numbers."""
         edits = []
-        for node in ast.walk(statement):
+        for node in walk(statement):
             if not isinstance(node, ast.IfExp) or not self.on_index(node.test):
                 continue
             if set(reads([node.body, node.orelse])) <= {self.index}:
@@ -226,7 +227,7 @@ def _is_tame(text: str) -> bool:
         )
         and not (isinstance(n, ast.BinOp) and not isinstance(n.op, ast.Add | ast.Sub | ast.Mult))
         and not (isinstance(n, ast.Call) and ast.unparse(n.func).split(".")[-1] not in _TAME)
-        for n in ast.walk(expression(text))
+        for n in walk(expression(text))
         if isinstance(n, ast.expr)
     )
 

@@ -19,8 +19,8 @@ from forscan.analyse.trip_count import literal_int
 from forscan.reshape.rows import row_of
 from forscan.reshape.site import LoopText
 from forscan.syntax.code import one_line, removal
-from forscan.syntax.names import walk_all
 from forscan.syntax.source import Edit
+from forscan.syntax.walk import walk_all
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,9 @@ from forscan.reshape.rows import Row, row_of
 from forscan.reshape.shift import edited_part, shifted
 from forscan.reshape.site import LoopText, Reshaped
 from forscan.syntax.code import Code, expression, indent, one_line
-from forscan.syntax.names import singular, walk_all
+from forscan.syntax.names import singular
 from forscan.syntax.source import Edit
+from forscan.syntax.walk import walk_all
 
 _MOST = 3  # rows that are looked back at
 

@@ -16,9 +16,10 @@ from forscan.reshape.constancy import Knowledge, Part
 from forscan.reshape.site import LoopText, Reshaped
 from forscan.reshape.specialise import Specialised
 from forscan.syntax.code import Code, expression, indent, one_line
-from forscan.syntax.names import binds, reads, walk_all
+from forscan.syntax.names import binds, reads
 from forscan.syntax.rename import renamed
 from forscan.syntax.source import Edit
+from forscan.syntax.walk import walk_all
 
 _CURED = {"FSC402", "FSC404", "FSC406", "FSC408", "FSC412"}
 

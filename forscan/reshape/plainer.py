@@ -9,7 +9,8 @@ from forscan.readers.for_stmt import else_suite
 from forscan.reshape.constancy import CONTRARY
 from forscan.reshape.site import LoopText, Reshaped
 from forscan.syntax.code import Code, indent
-from forscan.syntax.names import names_in, walk_all
+from forscan.syntax.names import names_in
+from forscan.syntax.walk import walk_all
 
 
 def else_behind(loop: LoopText, reasons: list[Refusal]) -> Reshaped | None:

@@ -9,7 +9,8 @@ from forscan.analyse.trip_count import Extent, extent
 from forscan.model import Refusal
 from forscan.reshape.site import LoopText, Reshaped
 from forscan.syntax.code import indent
-from forscan.syntax.names import names_in, walk_all
+from forscan.syntax.names import names_in
+from forscan.syntax.walk import walk_all
 
 
 def set_to_append(loop: LoopText, reasons: list[Refusal]) -> Reshaped | None:

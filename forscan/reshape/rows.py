@@ -9,6 +9,7 @@ from forscan.analyse.buffers import is_weakly_filled
 from forscan.analyse.trip_count import is_number
 from forscan.reshape.site import LoopText
 from forscan.syntax.code import one_line
+from forscan.syntax.walk import walk
 
 _FULL = {"zeros": 1, "ones": 1, "empty": 1, "full": 2}  # where each takes its dtype
 _LIKE = {"zeros_like": "zeros", "ones_like": "ones"}
@@ -84,6 +85,6 @@ def _shape(loop: LoopText, shape: ast.expr) -> str | None:
         case _ if is_number(shape):
             return "()"
         case ast.Name():
-            bounds = (n for n in ast.walk(loop.node.iter) if isinstance(n, ast.Name))
+            bounds = (n for n in walk(loop.node.iter) if isinstance(n, ast.Name))
             return "()" if any(n.id == shape.id for n in bounds) else None
     return None

@@ -7,6 +7,9 @@ import builtins
 import keyword
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from weakref import WeakKeyDictionary
+
+from forscan.syntax.walk import children, walk, walk_all
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -99,7 +102,7 @@ class _Collector(ast.NodeVisitor):
     def comprehension(self, node: ast.expr) -> None:
         for name in _comprehension_reads(node):
             self.read(name)
-        for inner in ast.walk(node):  # a walrus binds in the function around
+        for inner in walk(node):  # a walrus binds in the function around
             if isinstance(inner, ast.NamedExpr):
                 self.bind(inner.target.id)
 
@@ -158,6 +161,29 @@ def binds(nodes: ast.AST | Iterable[ast.AST]) -> dict[str, None]:
     return activity(nodes).binds
 
 
+def bound_in(body: Iterable[ast.AST]) -> set[str]:
+    """The names that a scope binds, which is quicker than `binds` and has no order."""
+    found: set[str] = set()
+    inner: set[ast.AST] = set()  # the targets of comprehensions
+    for node in walk_scope(body):
+        match node:
+            case ast.comprehension(target=target):
+                inner.update(walk(target))
+            case ast.Name(id=name, ctx=ast.Store()) if node not in inner:
+                found.add(name)
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                found.add(name)
+            case ast.ClassDef(name=name):
+                found.add(name)
+            case ast.Import() | ast.ImportFrom():
+                found.update((a.asname or a.name).split(".")[0] for a in node.names)
+            case ast.ExceptHandler(name=str(name)) | ast.MatchMapping(rest=str(name)):
+                found.add(name)
+            case ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
+                found.add(name)
+    return found
+
+
 def parameters(node: FunctionNode) -> list[str]:
     a = node.args
     names = [p.arg for p in (*a.posonlyargs, *a.args, *a.kwonlyargs)]
@@ -166,6 +192,16 @@ def parameters(node: FunctionNode) -> list[str]:
 
 def free_names(node: FunctionNode) -> dict[str, None]:
     """The names a function reads from the scopes around it (builtins included)."""
+    if node not in _FREE:
+        _FREE[node] = _free_names(node)
+    return _FREE[node]
+
+
+# A function is asked about for each function around it.
+_FREE: WeakKeyDictionary[FunctionNode, dict[str, None]] = WeakKeyDictionary()
+
+
+def _free_names(node: FunctionNode) -> dict[str, None]:
     body = [node.body] if isinstance(node, ast.Lambda) else node.body
     inner = activity(body)
     local = {*parameters(node), *inner.binds} - declared_outside(body)
@@ -194,11 +230,6 @@ def _comprehension_reads(node: ast.expr) -> dict[str, None]:
     return collector.found.exposed
 
 
-def walk_all(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
-    for node in nodes:
-        yield from ast.walk(node)
-
-
 def walk_scope(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
     """All nodes of the scope, not those inside nested functions and classes."""
     stack = list(nodes)[::-1]
@@ -206,7 +237,7 @@ def walk_scope(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
         node = stack.pop()
         yield node
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
-            stack.extend(reversed(list(ast.iter_child_nodes(node))))
+            stack.extend(reversed(children(node)))
 
 
 def inner_functions(nodes: Iterable[ast.AST]) -> Iterator[FunctionNode]:
@@ -219,13 +250,13 @@ def inner_functions(nodes: Iterable[ast.AST]) -> Iterator[FunctionNode]:
             stack.append(node.args)  # defaults belong to the scope around
             stack += getattr(node, "decorator_list", [])
         else:
-            stack.extend(reversed(list(ast.iter_child_nodes(node))))
+            stack.extend(reversed(children(node)))
 
 
 def all_names(tree: ast.AST) -> set[str]:
     """Every identifier that occurs, however it is used: what a new name must avoid."""
     found: set[str] = set(dir(builtins))
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.Name):
             found.add(node.id)
         elif isinstance(node, ast.arg):
@@ -241,14 +272,12 @@ def all_names(tree: ast.AST) -> set[str]:
 
 def target_names(target: ast.expr) -> list[str]:
     """The names that an assignment target binds, left to right."""
-    return [
-        n.id for n in ast.walk(target) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
-    ]
+    return [n.id for n in walk(target) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
 
 
 def names_in(node: ast.AST) -> set[str]:
     """All names that occur, read or bound."""
-    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+    return {n.id for n in walk(node) if isinstance(n, ast.Name)}
 
 
 def is_place(node: ast.AST) -> bool:
@@ -293,7 +322,7 @@ class Fresh:
     def __init__(self, tree: ast.AST, around: Iterable[str] = ()) -> None:
         self.taken = {*all_names(tree), *around, *keyword.kwlist}
         self.read = {
-            n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)
+            n.id for n in walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)
         }
 
     def name(self, *wishes: str) -> str:

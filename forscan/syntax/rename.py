@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from forscan.syntax.names import free_names
 from forscan.syntax.source import Edit, Text, apply_edits
+from forscan.syntax.walk import walk
 
 
 def renamed(text: str, names: dict[str, str]) -> str:
@@ -54,7 +55,7 @@ def _own_names(node: ast.AST, wanted: set[str]) -> Iterator[ast.Name]:
 def _of_comprehension(
     node: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp, wanted: set[str]
 ) -> Iterator[ast.Name]:
-    own = {n.id for g in node.generators for n in ast.walk(g.target) if isinstance(n, ast.Name)}
+    own = {n.id for g in node.generators for n in walk(g.target) if isinstance(n, ast.Name)}
     yield from _own_names(node.generators[0].iter, wanted)
     rest = [c for c in ast.iter_child_nodes(node) if not isinstance(c, ast.comprehension)]
     for position, generator in enumerate(node.generators):

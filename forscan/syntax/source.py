@@ -12,7 +12,8 @@ import io
 import re
 import tokenize
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
+from itertools import accumulate
 
 _NEWLINE = re.compile(r"\r\n|\r|\n")
 _BOM = b"\xef\xbb\xbf"
@@ -36,7 +37,10 @@ class Text:
 
     @cached_property
     def line_starts(self) -> list[int]:
-        return [0, *(m.end() for m in _NEWLINE.finditer(self.text))]
+        if "\r" in self.text:
+            return [0, *(m.end() for m in _NEWLINE.finditer(self.text))]
+        lengths = [len(line) + 1 for line in self.text.split("\n")]
+        return [0, *accumulate(lengths[:-1])]
 
     def line(self, number: int) -> str:
         """The line of that 1-based number, with its newline."""
@@ -93,13 +97,18 @@ class Text:
           SourceError: the text is not Python that this interpreter can parse.
         """
         try:
-            return ast.parse(self.text)
+            return self._tree
         except SyntaxError as e:
             raise SourceError(f"syntax error: {e.msg}", e.lineno or 1, e.offset or 1) from None
         except ValueError as e:
             raise SourceError(str(e)) from None
         except (RecursionError, MemoryError):
             raise SourceError("the code is nested too deeply") from None
+
+    @cached_property
+    def _tree(self) -> ast.Module:
+        """The tree is asked for several times, and nobody changes it."""
+        return ast.parse(self.text)
 
     def tokens(self) -> list[tokenize.TokenInfo]:
         """All tokens; an empty list where the tokenizer gives up."""
@@ -146,6 +155,7 @@ class Source(Text):
     authored: str | None = None
 
     @classmethod
+    @lru_cache(maxsize=4)  # so that a file that is asked about twice is parsed once
     def decode(cls, data: bytes) -> Source:
         """Raises SourceError when the bytes are not text in their declared encoding."""
         bom = _BOM if data.startswith(_BOM) else b""

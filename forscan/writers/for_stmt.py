@@ -10,6 +10,7 @@ from forscan.syntax.code import expression, indent
 from forscan.syntax.names import Fresh, reads
 from forscan.syntax.rename import renamed
 from forscan.syntax.slices import uncut
+from forscan.syntax.walk import walk
 from forscan.writers.common import may_forget
 
 
@@ -61,7 +62,7 @@ def _lists(loop: Loop, fresh: Fresh) -> list[tuple[Output, str]]:
 
 
 def _names(text: str) -> list[str]:
-    return [n.id for n in ast.walk(ast.parse(text.strip())) if isinstance(n, ast.Name)]
+    return [n.id for n in walk(ast.parse(text.strip())) if isinstance(n, ast.Name)]
 
 
 def _assign(pairs: list[tuple[str, str]]) -> list[str]:
