@@ -121,6 +121,9 @@ _TO = click.Choice(["scan", "fori", "for"])
 _TARGET = click.option(
     "--to", type=_TO, default=None, help="The form to convert to (default: scan)."
 )
+_PLATFORM = click.option(
+    "--platform", metavar="NAME", help="Where JAX runs: cpu, gpu or tpu (default: as JAX chooses)."
+)
 _UNROLL = click.option(
     "--unroll", callback=_unroll, metavar="N|true", help="The unroll hint to write."
 )
@@ -149,6 +152,7 @@ _UNROLL = click.option(
     default=300.0,
     help="Seconds for a verification.",
 )
+@_PLATFORM
 @click.option("--diff", is_flag=True, help="Show what would change; write nothing.")
 @click.option("--check", is_flag=True, help="Write nothing; exit 1 if something would change.")
 @_common
@@ -191,6 +195,7 @@ def check(ctx: click.Context, /, **options: Any) -> None:
     default=300.0,
     help="Seconds for all calls.",
 )
+@_PLATFORM
 @click.option("--python", default=sys.executable, help="The interpreter that runs your code.")
 @click.option("--markdown", is_flag=True, help="Verdicts and tables for a pull request.")
 @click.option("--output-format", type=VERDICTS, default="full", help="How results are shown.")
@@ -225,6 +230,7 @@ def verify(ctx: click.Context, /, **options: Any) -> None:
 @click.option(
     "--timeout", type=click.FloatRange(min=1), default=600.0, help="Seconds for everything."
 )
+@_PLATFORM
 @click.option("--python", default=sys.executable, help="The interpreter that runs your code.")
 @click.option("--output-format", type=OUTPUT, default="full", help="How results are shown.")
 @click.argument("target", metavar="TARGET")

@@ -185,6 +185,7 @@ def tune_source(
     *,
     gradient: bool = False,
     python: str = sys.executable,
+    platform: str | None = None,
     timeout: float = 300.0,
     progress: Callable[[str], None] | None = None,
 ) -> Tuning:
@@ -197,6 +198,7 @@ def tune_source(
       config, selection: style, and which loops are meant.
       gradient: measure value and gradient together.
       python: the interpreter that runs the user's code.
+      platform: where jax runs it; as jax chooses where it is None.
       timeout: seconds for everything.
       progress: is told what goes on.
 
@@ -225,7 +227,9 @@ def tune_source(
         if stages and progress is not None:
             progress(stages[-1])
 
-    answers, why = run_child(job, sources, python=python, timeout=timeout, watch=watch)
+    answers, why = run_child(
+        job, sources, python=python, platform=platform, timeout=timeout, watch=watch
+    )
     failed = next((a["failed"] for a in answers if "failed" in a), "")
     found = {a["index"]: a for a in answers if "index" in a}
     measured = [_measured(c, found.get(k), failed or why) for k, c in enumerate(versions)]

@@ -74,6 +74,7 @@ def _tuned(options: Options, calls: tuple[int, ...]) -> tuple[Path, bytes, Tunin
         target.selection,
         gradient=options["grad"],
         python=options["python"],
+        platform=options["platform"],
         timeout=options["timeout"],
         progress=_Progress(),
     )

@@ -61,11 +61,12 @@ def verified(options: Options) -> Callable[[FileResult], FileResult]:
                 result.after,
                 result.path,
                 calls,
+                platform=options["platform"],
                 timeout=options["timeout"],
             )
         for verification in found:
             click.echo(format_verification(verification), err=taken)
-        bad = [v for v in found if v.status != "equal"]
+        bad = [v for v in found if v.status != "equal" or v.raises]
         return _taken_back(result, bad[0]) if bad else result
 
     return step
@@ -102,11 +103,12 @@ def informed(
     """The file converted again with what its calls show about its values."""
     from forscan.verify import observe_source
 
-    calls, timeout = calls_for(options, result.path, result.outcomes), options["timeout"]
+    calls = calls_for(options, result.path, result.outcomes)
+    where = {name: options[name] for name in ("platform", "timeout")}
     if not calls or result.texts:
         return result
     with _needing_jax():
-        facts, failed = observe_source(result.before, result.path, calls, timeout=timeout)
+        facts, failed = observe_source(result.before, result.path, calls, **where)
     for message in failed:
         click.echo(f"forscan: nothing was learnt from {message}", err=True)
     if not facts:
@@ -149,6 +151,7 @@ def verify_command(options: Options) -> int:
             path,
             calls,
             python=options["python"],
+            platform=options["platform"],
             timeout=options["timeout"],
         )
     except VerifyUnavailable as e:

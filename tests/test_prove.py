@@ -15,7 +15,7 @@ from jax import lax
 from forscan.verify.child.call import Call
 from forscan.verify.child.prove import proved
 from forscan.verify.child.trips import few_trips
-from tests.conftest import FIXTURES
+from tests.conftest import FIXTURES, runnable
 from tests.running import arguments, function, load
 
 PAIRS = sorted(FIXTURES.glob("loops/*/*.to_*.py"))
@@ -26,7 +26,7 @@ TABLE = jnp.arange(12.0).reshape(4, 3)
 OTHER_ROUNDING = {"arithmetic.to_fori", "arithmetic.to_scan", "map_rows.to_for"}
 
 
-@pytest.mark.parametrize("pair", PAIRS, ids=lambda p: f"{p.parent.name}/{p.stem}")
+@pytest.mark.parametrize("pair", runnable(PAIRS), ids=lambda p: f"{p.parent.name}/{p.stem}")
 def test_fixtures_are_proved(pair: Path) -> None:
     path = pair.with_name(f"{pair.stem.rpartition('.to_')[0]}.py")
     old, new = load(path.read_bytes(), path), load(pair.read_bytes(), path)

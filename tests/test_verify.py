@@ -53,7 +53,7 @@ def verify(folder: Path, *arguments: str, calls: tuple[str, ...]) -> dict[str, d
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
-        timeout=180,
+        timeout=600,
     )
     assert "Traceback" not in done.stderr
     rows = json.loads(done.stdout)
@@ -168,6 +168,8 @@ EQUAL_CALLS = (
     "noise(jax.random.PRNGKey(0), *[jnp.zeros(2)])",
     "pytree((jnp.ones(3), [jnp.zeros(3), None]), {'k': 2.0, 'dt': jnp.float32(0.1)})",
     "counted(jnp.arange(4))",
+    "jitted(jnp.ones(3, jnp.float8_e4m3fn), jnp.ones((4, 3), jnp.float8_e4m3fn))",
+    "jitted(jnp.ones(3, jnp.float8_e5m2), jnp.ones((4, 3), jnp.float8_e5m2))",
     "looks(np.ones(3, np.float32), jnp.ones(4))",
 )
 
@@ -242,7 +244,7 @@ def test_break_even_has_the_right_sign(equal: dict[str, dict[str, Any]]) -> None
 # What differs: two files, each function wrong in one way only.
 
 BEFORE = """\
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
 
@@ -271,11 +273,13 @@ class Box:
     kind: Kind
 
 
-@jax.tree_util.register_dataclass
 @dataclass
 class Tagged:
     x: jax.Array
-    kind: Kind = field(metadata={"static": True})
+    kind: Kind
+
+
+jax.tree_util.register_dataclass(Tagged, data_fields=["x"], meta_fields=["kind"])
 
 
 def value(x): return 2 * x
@@ -302,6 +306,36 @@ def second(x, y): return x + y, y
 def same(x): return jnp.sin(x)
 def rounding(x): return jnp.sum(x)
 def carried(x): return x.astype(jnp.bfloat16)
+def fails(x): raise ValueError(f"no {x.shape}")
+def fails_in_other_words(x): raise ValueError("no")
+def fails_otherwise(x): raise ValueError("no")
+def failed(x): raise ValueError("no")
+def fails_looking(x): raise ValueError("yes" if x > 0 else "no")
+
+
+def late(x, ws, steps):
+    for i in range(steps):
+        x = 0.5 * x + ws[i]
+    return x
+
+
+def collected(x, ws):
+    xs = []
+    for w in ws:
+        x = 0.5 * x + w
+        xs.append(x)
+    return jnp.stack(xs)
+
+
+def forward(x):  # has no gradient in reverse
+    return jax.lax.while_loop(lambda c: c[0] < 3, lambda c: (c[0] + 1, 2 * c[1]), (0, x))[1]
+
+
+def rows(n): return 2 * n
+def short(x): return jnp.sum(x)
+def first_rows(state): return state["x"] + jnp.sum(state["v"])
+
+
 def made(x): return jax.jit(lambda y: x + y)
 def made_in_part(x): return [jax.tree_util.Partial(lambda y: x + y)]
 def made_looking(x): return (lambda y: x + y) if x > 0 else None
@@ -326,7 +360,7 @@ class Cell:
 """
 
 AFTER = """\
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
 
@@ -355,11 +389,13 @@ class Box:
     kind: Kind
 
 
-@jax.tree_util.register_dataclass
 @dataclass
 class Tagged:
     x: jax.Array
-    kind: Kind = field(metadata={"static": True})
+    kind: Kind
+
+
+jax.tree_util.register_dataclass(Tagged, data_fields=["x"], meta_fields=["kind"])
 
 
 def value(x): return 3 * x
@@ -385,6 +421,45 @@ def raises(x): raise RuntimeError("no way")
 def second(x, y): return x + y, x
 def same(x): return jnp.sin(x)
 def rounding(x): return jnp.sum(x[::-1])
+def fails(x): raise ValueError(f"no {x.shape}")
+def fails_in_other_words(x): raise ValueError("never")
+def fails_otherwise(x): raise KeyError("no")
+def failed(x): return x
+def fails_looking(x): raise ValueError("yes" if x > 0 else "no")
+
+
+def late(x, ws, steps):
+    def step(i, x):
+        return 0.5 * x + jnp.where(i > 1, 1.5, 1.0) * ws[i]
+
+    return jax.lax.fori_loop(0, steps, step, x)
+
+
+def collected(x, ws):
+    def step(x, w):
+        x = 0.5 * x + jnp.abs(w)
+        return x, x
+
+    return jax.lax.scan(step, x, ws)[1]
+
+
+def forward(x):
+    def step(c):
+        return c[0] + 1, c[1] + jax.lax.stop_gradient(c[1])
+
+    return jax.lax.while_loop(lambda c: c[0] < 3, step, (0, x))[1]
+
+
+@jax.custom_batching.custom_vmap
+def rows(n): return 2 * n
+
+
+@rows.def_vmap
+def _(size, batched, n): return 3 * n, True
+
+
+def short(x): return jnp.sum(x[:4])
+def first_rows(state): return state["x"] + jnp.sum(state["v"][:1])
 def carried(x): return jax.lax.fori_loop(0, 3, lambda i, x: x.astype(jnp.bfloat16), x)
 def made(x): return jax.jit(lambda y: x - y)
 def made_in_part(x): return [jax.tree_util.Partial(lambda y: x - y)]
@@ -443,6 +518,15 @@ DIFFERENT = {
     "box_value(jnp.ones(3))": ["values differ", "1.0 became 3.0", ".x"],
     "other_tag(jnp.ones(3))": ["structure", "Kind.MEAN"],
     "other_function(jnp.ones(3))": ["structure", "function value"],
+    "value(jnp.ones(3, jnp.float8_e4m3fn))": ["values differ", "became 3"],
+    "fails_otherwise(jnp.ones(3))": ["ValueError: no became KeyError"],
+    "failed(jnp.ones(3))": ["the original raises ValueError: no, the new version does not"],
+    "late(jnp.arange(3.0), jnp.ones((20, 3)), 20)": ["values differ"],
+    "collected(0.0, jnp.array([1.0, 2.0, 3.0, -4.0, 5.0]))": ["index [3]"],
+    "forward(jnp.ones(3))": ["under jvp values differ", "[1][0]"],
+    "rows(jnp.arange(3))": ["under vmap values differ"],
+    "short(jnp.arange(9.0))": ["values differ"],
+    "first_rows({'x': 2.5, 'v': jnp.ones((7, 2))})": ["values differ"],
     "carried(jnp.ones(3))": ["TypeError", "float32[3]", "bfloat16[3]"],
     "made(jnp.ones(3))(jnp.ones(3))": ["values differ", "2.0 became 0.0"],
 }
@@ -463,12 +547,19 @@ SAME = (
 UNCALLED = tuple(f"{name}(jnp.float32(3))" for name in ("made", "made_in_part", "made_looking"))
 
 
+RAISING = ("fails(jnp.ones(3))", "fails_in_other_words(jnp.ones(3))", "fails_looking(1.0)")
+
+
 @pytest.fixture(scope="module")
 def two_files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
     folder = tmp_path_factory.mktemp("different")
     (folder / "before.py").write_text(BEFORE)
     (folder / "after.py").write_text(AFTER)
-    return verify(folder, "before.py", "after.py", calls=(*DIFFERENT, *SAME, *UNCALLED))
+    # Each call has a share of the time; so many share it here.
+    long = "--timeout=6000"
+    return verify(
+        folder, "before.py", "after.py", long, calls=(*DIFFERENT, *SAME, *UNCALLED, *RAISING)
+    )
 
 
 @pytest.mark.parametrize("call, parts", DIFFERENT.items(), ids=list(DIFFERENT))
@@ -477,6 +568,37 @@ def test_different(two_files: dict[str, dict[str, Any]], call: str, parts: list[
     assert row["status"] == "different"
     for part in parts:
         assert part in row["reason"]
+
+
+@pytest.mark.parametrize(
+    "name, first, smallest",
+    [
+        (
+            "late",
+            "iteration 3 of 20",
+            "x = float32[1] of zeros, ws = float32[3,1] of ones, steps = 3",
+        ),
+        ("collected", "iteration 4 of 5", "x = 0.0, ws = float32[4] [1.0, 2.0, 3.0, -4.0]"),
+        ("value", "", "x = float32[1] of ones"),
+        ("short", "", "x = float32[5] of ones"),
+        ("first_rows", "", "state['v'] = float32[2,1] of ones, state['x'] = 0.0"),
+    ],
+)
+def test_where_and_for_what_they_begin_to_differ(
+    two_files: dict[str, dict[str, Any]], name: str, first: str, smallest: str
+) -> None:
+    row = next(row for call, row in two_files.items() if call.startswith(f"{name}("))
+    assert (row["first_iteration"], row["smallest"]) == (first, smallest)
+
+
+def test_both_raise(two_files: dict[str, dict[str, Any]]) -> None:
+    for name, error in (("fails(jnp.ones(3))", "no (3,)"), ("fails_looking(1.0)", "yes")):
+        row = two_files[name]
+        assert (row["status"], row["evidence"]) == ("equal", "measured")
+        assert row["raises"] == f"ValueError: {error}"
+    row = two_files["fails_in_other_words(jnp.ones(3))"]
+    assert row["status"] == "unknown"
+    assert "ValueError: no; ValueError: never" in row["reason"]
 
 
 @pytest.mark.parametrize("call", SAME)
@@ -540,6 +662,20 @@ def dies(x):
 
 
 @jax.jit
+def faults(x):
+    for _ in range(3):
+        x = 0.5 * x
+    os.kill(os.getpid(), signal.SIGSEGV)
+
+
+@jax.jit
+def recurses(x):
+    for _ in range(3):
+        x = 0.5 * x
+    return recurses(x)
+
+
+@jax.jit
 def ends(x):
     for _ in range(3):
         x = 0.5 * x
@@ -587,14 +723,17 @@ def assert_nothing_is_left(folder: Path) -> None:
 
 
 def test_calls_that_fail_do_not_harm_the_others(module: Path) -> None:
-    calls = ("raises(jnp.ones(3))", "leaves(jnp.ones(3))", "good(jnp.ones(3))")
+    calls = ("raises(jnp.ones(3))", "leaves(jnp.ones(3))", "recurses(jnp.ones(3))")
+    calls = (*calls, "good(jnp.ones(3))")
     wrong = ("missing(1)", "good(", "good", "good(jnp.ones(3)) + 1", "good(1, 2, 3)")
     found = verify(module.parent, "a.py", calls=calls + wrong)
     reasons = {call: row["reason"] for call, row in found.items()}
     assert found["good(jnp.ones(3))"]["status"] == "equal"
-    for call in (*calls[:2], *wrong):
+    assert found[calls[0]]["status"] == "equal"  # in raising that
+    for call in (calls[1], *wrong):
         assert found[call]["status"] == "unknown"
-        assert "\n" not in reasons[call]
+    assert "\n" not in "".join(reasons.values())
+    assert "both raise RecursionError" in reasons["recurses(jnp.ones(3))"]
     assert "ValueError: no luck" in reasons["raises(jnp.ones(3))"]
     assert "SystemExit" in reasons["leaves(jnp.ones(3))"]
     assert "NameError" in reasons["missing(1)"]
@@ -606,7 +745,11 @@ def test_calls_that_fail_do_not_harm_the_others(module: Path) -> None:
 
 @pytest.mark.parametrize(
     "call, reason",
-    [("dies(jnp.ones(3))", "SIGKILL"), ("ends(jnp.ones(3))", "ended with exit code 0")],
+    [
+        ("dies(jnp.ones(3))", "SIGKILL (perhaps memory ran out)"),
+        ("faults(jnp.ones(3))", "SIGSEGV"),
+        ("ends(jnp.ones(3))", "ended with exit code 0"),
+    ],
 )
 def test_call_that_ends_its_process(module: Path, call: str, reason: str) -> None:
     """What was answered before stands, what comes after it is unknown."""

@@ -30,8 +30,11 @@ def given_to_jit(frame: FrameType) -> tuple[tuple[Any, ...], dict[str, Any]] | N
 
 
 def _bound(frame: FrameType, names: Any) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
-    function = names.get("fun")
-    if getattr(function, "__code__", None) is not frame.f_code or "args" not in names:
+    # Before jax 0.4.31 the function stood in there.
+    function = names.get("fun") or getattr(names.get("jit_info"), "fun", None)
+    if function is None or "args" not in names:
+        return None
+    if getattr(function, "__code__", None) is not frame.f_code:
         return None
     bound = inspect.signature(function).bind(*names["args"], **names["kwargs"])
     bound.apply_defaults()

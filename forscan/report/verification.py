@@ -11,7 +11,7 @@ from forscan.verify.result import Cost, Verification, preparation
 
 def format_verification(found: Verification) -> str:
     """The verdict line, the cost table and when the dearer compile has paid back."""
-    lines = [_verdict(found)]
+    lines = [_verdict(found), *(f"  {line}" for line in _difference(found))]
     if found.before is not None and found.after is not None:
         lines += _table(found.before, found.after)
         lines += [f"  {note}" for note in _fits(found)]
@@ -24,15 +24,27 @@ def format_verification(found: Verification) -> str:
 def _verdict(found: Verification) -> str:
     if found.status != "equal":
         return f"{found.status}: {found.call}: {found.reason}"
+    if found.raises:
+        return f"equal ({found.evidence}): {found.call}: {found.reason}"
     parts = [f"equal ({found.evidence}): {found.call}"]
     if found.evidence == "proved":
         parts.append(f"for every input of {_types(found.types)}")
     if found.max_ulp is not None:
         parts.append(f"outputs within {found.max_ulp:.3g} ULP")
     parts.append(_gradient(found))
+    same = [name for name in ("vmap", "jvp") if getattr(found, name) == "equal"]
+    if same:
+        parts.append(f"equal under {' and '.join(same)}")
     if found.reason:
         parts.append(found.reason)
     return ", ".join(parts)
+
+
+def _difference(found: Verification) -> list[str]:
+    """Where the versions begin to differ, and for what."""
+    first = f"the first to differ is {found.first_iteration}" if found.first_iteration else ""
+    small = f"the smallest input found: {found.smallest}" if found.smallest else ""
+    return [line for line in (first, small) if line]
 
 
 def _types(types: tuple[str, ...]) -> str:
@@ -52,6 +64,7 @@ def format_markdown(found: Verification) -> str:
     """The same for a pull request: the verdict, a table, and the machine's share in it."""
     lines = [f"**{found.status}** ({found.evidence})" if found.evidence else f"**{found.status}**"]
     lines = [f"{lines[0]}: `{found.call}`", "", _verdict(found).partition(f"{found.call}")[2][2:]]
+    lines += [f"\n{line[0].upper()}{line[1:]}." for line in _difference(found)]
     if found.before is not None and found.after is not None:
         head, *rows = _rows(found.before, found.after)
         lines += ["", _cells(head), "| --- | ---: | ---: | --- |", *map(_cells, rows), ""]

@@ -46,6 +46,10 @@ class Verification:
       gradient_evidence: `proved` (up to the order in which terms are added) or `measured`.
       environment: versions and platform, where something was run; with a warning where this
         version of the compiler is known to be slow or wrong.
+      vmap, jvp: the same under these transforms, `none` where the original has none.
+      first_iteration: that differs, such as `iteration 3 of 50`; empty where not known.
+      smallest: the arguments of the smallest call found that differs; empty likewise.
+      raises: the error that both versions raise, which makes them equal.
       break_even_calls: after how many calls the version that is dearer to compile has
         paid back; None where it never does, or is not dearer.
     """
@@ -64,6 +68,11 @@ class Verification:
     after: Cost | None = None
     break_even_calls: float | None = None
     environment: str = ""
+    vmap: str = "unknown"
+    jvp: str = "unknown"
+    first_iteration: str = ""
+    smallest: str = ""
+    raises: str = ""
 
     def as_json(self) -> dict[str, Any]:
         """The documented keys, and the reason."""

@@ -39,6 +39,7 @@ def verify_sources(
     calls: Sequence[str],
     *,
     python: str = sys.executable,
+    platform: str | None = None,
     timeout: float = 300.0,
 ) -> list[Verification]:
     """Compares two versions of a module on calls such as `f(jnp.ones(3), 5)`.
@@ -48,6 +49,7 @@ def verify_sources(
       path: where the module stands, for its imports.
       calls: expressions, evaluated in the module's namespace with jax, jnp and np.
       python: the interpreter that runs the user's code.
+      platform: where jax runs it, such as "cpu"; as jax chooses where it is None.
       timeout: seconds for all calls together.
 
     Raises:
@@ -55,7 +57,7 @@ def verify_sources(
     """
     content = {"task": "verify", "path": str(path.resolve()), "calls": list(calls)}
     sources = {"before": before, "after": after}
-    answers, why = run_child(content, sources, python=python, timeout=timeout)
+    answers, why = run_child(content, sources, python=python, platform=platform, timeout=timeout)
     found = {a["index"]: a for a in answers if "index" in a}
     return [_verification(path, c, found.get(i), why) for i, c in enumerate(calls)]
 
@@ -66,6 +68,7 @@ def observe_source(
     calls: Sequence[str],
     *,
     python: str = sys.executable,
+    platform: str | None = None,
     timeout: float = 300.0,
 ) -> tuple[Facts, list[str]]:
     """What tracing the calls shows about the values in a module, and what went wrong.
@@ -74,7 +77,9 @@ def observe_source(
       VerifyUnavailable: the interpreter cannot be started, or cannot import jax.
     """
     job = {"task": "observe", "path": str(path.resolve()), "calls": list(calls)}
-    answers, why = run_child(job, {"before": content}, python=python, timeout=timeout)
+    answers, why = run_child(
+        job, {"before": content}, python=python, platform=platform, timeout=timeout
+    )
     found = next((a["facts"] for a in answers if "facts" in a), {"failed": [why]})
     return _facts(found), list(found["failed"])
 
@@ -96,6 +101,7 @@ def run_child(
     sources: dict[str, bytes],
     *,
     python: str = sys.executable,
+    platform: str | None = None,
     timeout: float = 300.0,
     watch: Watch | None = None,
 ) -> tuple[list[dict[str, Any]], str]:
@@ -111,7 +117,7 @@ def run_child(
     """
     with tempfile.TemporaryDirectory(prefix="forscan-") as folder:
         job = _job(Path(folder), content, sources, timeout)
-        code, log = _run(job, python, timeout, watch)
+        code, log = _run(job, python, platform, timeout, watch)
         answers = _answers(job)
     if any(a.get("unavailable") for a in answers):
         raise VerifyUnavailable(f"{python} cannot import jax: {INSTALL}")
@@ -134,12 +140,16 @@ def _job(folder: Path, content: dict[str, Any], sources: dict[str, bytes], timeo
     return job
 
 
-def _run(job: Path, python: str, timeout: float, watch: Watch | None) -> tuple[int | None, str]:
+def _run(
+    job: Path, python: str, platform: str | None, timeout: float, watch: Watch | None
+) -> tuple[int | None, str]:
     """The exit code (None: timed out) and the end of what the child printed."""
     environment = dict(os.environ)
     # Compiling is what is measured: a cache on disk would hide it.
     environment["JAX_ENABLE_COMPILATION_CACHE"] = "false"
     environment["PYTHONDONTWRITEBYTECODE"] = "1"
+    if platform is not None:
+        environment["JAX_PLATFORMS"] = platform
     with (job.parent / "log").open("w+b") as log:
         try:
             child = subprocess.Popen(
@@ -205,7 +215,8 @@ def _why(code: int | None, log: str, timeout: float, stage: str) -> str:
             name = signal.Signals(-code).name
         except ValueError:
             name = str(-code)
-        return f"the process was killed by {name} while {stage}"
+        memory = " (perhaps memory ran out)" if name == "SIGKILL" else ""
+        return f"the process was killed by {name}{memory} while {stage}"
     last = next((s.strip() for s in reversed(log.splitlines()) if s.strip()), "")
     return f"the process ended with exit code {code}" + (f": {last}" if last else "")
 
@@ -231,4 +242,6 @@ def _verification(path: Path, call: str, answer: dict[str, Any] | None, why: str
         after,
         break_even(before, after) if before and after else None,
         answer.get("environment", ""),
+        *(answer.get(name, "unknown") for name in ("vmap", "jvp")),
+        *(answer.get(name, "") for name in ("first", "smallest", "raises")),
     )

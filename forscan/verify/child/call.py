@@ -59,17 +59,22 @@ class Call:
     def _static(self) -> list[bool]:
         """For each leaf whether jit was told that its argument is static."""
         info = getattr(self.function, "_jit_info", None)  # JAX has no public way to ask
-        numbers = set(getattr(info, "static_argnums", ()) or ())
+        bound = isinstance(self.function, types.MethodType)  # its first argument is not given
+        numbers = {n - bound for n in getattr(info, "static_argnums", ()) or ()}
         names = set(getattr(info, "static_argnames", ()) or ())
         args = [_all_leaves(a, k in numbers) for k, a in enumerate(self.args)]
         kwargs = {k: _all_leaves(v, k in names) for k, v in self.kwargs.items()}
         return jax.tree.leaves((tuple(args), kwargs))
 
+    def data_places(self) -> list[int]:
+        """Which leaves of the arguments are data."""
+        leaves, static = jax.tree.leaves((self.args, self.kwargs)), self._static()
+        return [i for i, leaf in enumerate(leaves) if is_data(leaf) and not static[i]]
+
     def split(self) -> tuple[list[Any], Callable[[list[Any]], Any]]:
         """The leaves that are data, and the call with other data in their place."""
         leaves, tree = jax.tree.flatten((self.args, self.kwargs))
-        static = self._static()
-        where = [i for i, leaf in enumerate(leaves) if is_data(leaf) and not static[i]]
+        where = self.data_places()
 
         def call(data: list[Any]) -> Any:
             full = list(leaves)

@@ -16,7 +16,7 @@ from typing import Any
 import jax
 import jax.extend.core
 
-from .program import Program, inner_jaxprs, work
+from .program import Program, inner_jaxprs, scan_operands, work
 
 _TRIPS = (2, 4, 8, 16, 32, 64)
 _LIGHT = 1500  # operations that surely compile in seconds
@@ -91,7 +91,7 @@ def _copy(equation: Any, trips: int) -> Any:
     """A few iterations of a scan, unrolled and lowered; nothing is run."""
     params = equation.params
     closed = params["jaxpr"]
-    first, last = params["num_consts"], params["num_consts"] + params["num_carry"]
+    first, last = scan_operands(equation)
     body = jax.extend.core.jaxpr_as_fun(closed)
 
     def some(*values: Any) -> Any:

@@ -25,7 +25,7 @@ def pullback(program: Program, data: list[Any], *, eager: bool = False) -> Resul
       data: where to take the gradient.
       eager: operation by operation, where compiling would take too long.
     """
-    floats, outputs = _of_floats(program, data)
+    floats, outputs = of_floats(program, data)
     rng = np.random.default_rng(1)
 
     def pulled(floats: list[Any]) -> list[Any]:
@@ -38,13 +38,18 @@ def pullback(program: Program, data: list[Any], *, eager: bool = False) -> Resul
 
     if eager:
         with jax.disable_jit():
-            return Result.of(pulled(floats))
-    return Result.of(jax.block_until_ready(jax.jit(pulled)(floats)))
+            return _strong(pulled(floats))
+    return _strong(jax.jit(pulled)(floats))
+
+
+def _strong(found: list[Any]) -> Result:
+    """Gradients without weak types: which of them are weak is for JAX to say, in each version."""
+    return Result.of([np.asarray(leaf) for leaf in found])
 
 
 def traced_pullback(program: Program, data: list[Any]) -> Any:
     """The program of the gradient, a closed jaxpr: floats and any cotangents in."""
-    floats, outputs = _of_floats(program, data)
+    floats, outputs = of_floats(program, data)
     shapes = jax.eval_shape(outputs, floats)
     if not shapes:
         raise NoGradient
@@ -79,10 +84,14 @@ def with_gradient(call: Callable[[list[Any]], Any], data: list[Any]) -> Callable
     return both
 
 
-def _of_floats(
+def of_floats(
     program: Program, data: list[Any]
 ) -> tuple[list[Any], Callable[[list[Any]], list[Any]]]:
-    """The floats among the data, and the floating outputs as a function of them alone."""
+    """The floats among the data, and the floating outputs as a function of them alone.
+
+    Raises:
+      NoGradient: there are no floats.
+    """
     places = [i for i, leaf in enumerate(data) if is_float(leaf)]
     if not places:
         raise NoGradient

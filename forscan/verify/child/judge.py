@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 import types
 from collections.abc import Callable
@@ -13,10 +14,14 @@ from .compare import Difference, compare
 from .environment import environment
 from .errors import line, needs_values
 from .estimate import too_long
+from .failures import verdict as verdict_on_errors
+from .first import first_iteration
 from .gradient import NoGradient, pullback, traced_pullback, wide_pullback
 from .program import Program, Result, same_program, work
 from .prove import Proof, same_outputs, same_shell
+from .shrink import smallest
 from .timing import costs
+from .transforms import TRANSFORMS, under
 from .trips import FewTrips, few_trips
 from .uncalled import uncalled
 
@@ -52,6 +57,9 @@ class Judge:
         stage("evaluating the arguments")
         self.calls = Call.parse(text, before), Call.parse(text, after)
         self.old, self.new = map(Program, self.calls)
+        self.versions = before, after
+        self.text = text
+        self.given = self.old.data
         self.deadline = deadline
         self.stage = stage
         self.early = early
@@ -62,6 +70,12 @@ class Judge:
         return self.old.estimate is not None or self.old.stages.first > _SLOW
 
     def verdict(self) -> dict[str, Any]:
+        answer = self.judged()
+        if answer["status"] == "different" and not self.slow:
+            answer |= self.explained()
+        return answer
+
+    def judged(self) -> dict[str, Any]:
         failure = self.trace()
         if failure is not None:
             return failure
@@ -121,10 +135,37 @@ class Judge:
         if answer["gradient"] == "different":
             answer["status"] = "different"
             return answer
+        answer |= self.transformed()
+        if answer["status"] == "different":
+            return answer
         self.stage("measuring run times")
         answer["environment"] = environment()
         answer["before"], answer["after"] = costs(self.old, self.new)
         return answer
+
+    def transformed(self) -> dict[str, Any]:
+        """The verdicts on both versions under each transform."""
+        verdicts: dict[str, Any] = {}
+        slow = self.slow or self.new.estimate is not None
+        for name, transform in TRANSFORMS.items():
+            self.stage(f"comparing under {name}")
+            late = time.monotonic() + 5 * self.old.stages.first > self.deadline
+            found = ("unknown", "") if late else under(transform, self.old, self.new, slow=slow)
+            verdicts[name], reason = found
+            if reason:
+                return verdicts | {"status": "different", "reason": f"under {name} {reason}"}
+        return verdicts
+
+    def explained(self) -> dict[str, str]:
+        """Where two versions that differ begin to, and a small input for which they do."""
+        found = {}
+        self.stage("looking for the first iteration that differs")
+        with contextlib.suppress(Exception):  # of runs that nobody has asked for
+            found["first"] = first_iteration(*self.versions, self.text, self.given, self.deadline)
+        self.stage("looking for a small input")
+        with contextlib.suppress(Exception):
+            found["smallest"] = smallest(*self.calls, self.given, self.deadline)
+        return found
 
     def uncalled(self, old: Result, new: Result) -> str:
         """Why a call says nothing of a function that it gives back; empty where none is new."""
@@ -188,19 +229,26 @@ class Judge:
                 program.compile()
 
     def failure(self, old: Exception | None, new: Exception | None) -> dict[str, Any]:
-        if old is not None and new is not None:
-            if type(old) is type(new) and needs_values(old):
-                return self.run_as_it_is()
-            return {"status": "unknown", "reason": f"both versions raise {line(old)}"}
-        if old is not None:
-            return {"status": "unknown", "reason": f"the original raises {line(old)}"}
-        assert new is not None
-        return {"status": "different", "reason": f"the new version raises {line(new)}"}
+        if old is not None and needs_values(old) and (new is None or needs_values(new)):
+            return self.run_as_it_is()
+        return self.failed([old, new])
+
+    def failed(self, errors: list[Exception | None]) -> dict[str, Any]:
+        return verdict_on_errors(errors[0], errors[1], str(self.versions[0].__file__))
 
     def run_as_it_is(self) -> dict[str, Any]:
         """A driver looks at values and cannot be traced: it is run as its user runs it."""
         self.stage("running both versions without jit")
-        results = [p.run_eagerly(p.data) for p in (self.old, self.new)]
+        results: list[Result] = []
+        errors: list[Exception | None] = []
+        for program in (self.old, self.new):
+            try:
+                results.append(program.run_eagerly(program.data))
+                errors.append(None)
+            except Exception as e:
+                errors.append(e)
+        if errors != [None, None]:
+            return self.failed(errors)
         found = compare(results[0], results[1], lambda: None)
         unseen = self.uncalled(*results)
         if unseen and not found.reason:
@@ -218,9 +266,11 @@ class Judge:
         if found.reason or not any(is_float(leaf) for leaf in self.old.data):
             return found
         for seed, size in _PERTURBATIONS:
-            other = self.outputs_for(perturbed(self.old.data, seed, size))
+            data = perturbed(self.old.data, seed, size)
+            other = self.outputs_for(data)
             other.max_ulp = max(found.max_ulp, other.max_ulp)
             if other.reason:
+                self.given = data
                 other.reason += " (on perturbed inputs)"
                 return other
             found = other

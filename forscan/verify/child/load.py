@@ -11,11 +11,20 @@ from typing import Any
 
 # The module of each version -> the module that it is a version of.
 _VERSIONS: dict[str, str] = {}
+_SOURCES: dict[str, bytes] = {}
 
 
 def load(version: Path, path: Path) -> types.ModuleType:
     """A module object made from the source in `version`."""
-    return load_tree(version.read_bytes(), path, {})
+    source = version.read_bytes()
+    module = load_tree(source, path, {})
+    _SOURCES[module.__name__] = source
+    return module
+
+
+def source_of(module: types.ModuleType) -> bytes | None:
+    """The source of a version that was loaded here."""
+    return _SOURCES.get(module.__name__)
 
 
 def load_tree(

@@ -52,7 +52,7 @@ class Stages:
     @property
     def first(self) -> float:
         """What the first build took in all."""
-        return self.trace_s[0] + sum(self.lower_s[:1]) + sum(self.compile_s[:1])
+        return sum(self.trace_s[:1]) + sum(self.lower_s[:1]) + sum(self.compile_s[:1])
 
 
 class Program:
@@ -219,6 +219,16 @@ def inner_jaxprs(equation: Any) -> Iterator[Any]:
             inner = getattr(part, "jaxpr", part)
             if hasattr(inner, "eqns"):
                 yield inner
+
+
+def scan_operands(equation: Any) -> tuple[int, int]:
+    """Where the carry of a scan begins among its operands, and where its xs do."""
+    params = equation.params
+    if "num_consts" in params:
+        return params["num_consts"], params["num_consts"] + params["num_carry"]
+    # From jax 0.12 on they are counted by a tree.
+    consts, carry, _ = map(list, params["ft_in"].update(equation.invars).unpack())
+    return len(consts), len(consts) + len(carry)
 
 
 def work(jaxpr: Any) -> int:

@@ -17,6 +17,11 @@ import numpy as np
 from .load import origin
 
 
+def same_class(a: type, b: type) -> bool:
+    """Whether two classes are one, of one version or of both."""
+    return _same_definition(a, b)
+
+
 def same_structure(old: Any, new: Any) -> bool:
     """Whether two tree structures are the same, node by node."""
     if _equal(old, new):

@@ -145,11 +145,16 @@ def _difference(first: Candidate, other: Candidate) -> str:
 
 
 def _in_turn(candidates: list[Candidate], deadline: float) -> None:
-    """More builds of what is cheap to build; then runs of all, in changing order."""
-    for candidate in candidates:
-        for _ in range(_BUILDS - 1 if candidate.program.stages.first < CHEAP else 0):
+    """More builds of what is cheap to build, then runs, all in changing order.
+
+    Whatever else the machine does for a while then falls on all alike.
+    """
+    cheap = [c for c in candidates if c.program.stages.first < CHEAP]
+    for count in range(_BUILDS - 1):
+        for candidate in cheap if count % 2 == 0 else cheap[::-1]:
             candidate.program.trace()
             candidate.program.compile()
+    for candidate in candidates:
         candidate.runs = []
     end = min(deadline, time.monotonic() + len(candidates))
     for count in range(_ROUNDS.stop):

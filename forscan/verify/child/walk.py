@@ -15,6 +15,7 @@ from .freeze import Freezer
 from .graph import Graph, Unproved, Value
 from .moves import RULES, row
 from .ops import ELEMENTWISE, HOST
+from .program import scan_operands
 
 # Calls whose body stands for them, and where the body is.
 _CALLS = {
@@ -213,7 +214,7 @@ class Walk:
     def _scan(self, equation: Any, ins: list[Value]) -> list[Value]:
         params = equation.params
         closed, length = params["jaxpr"], int(params["length"])
-        first, last = params["num_consts"], params["num_consts"] + params["num_carry"]
+        first, last = scan_operands(equation)
         consts, carry, xs = ins[:first], ins[first:last], ins[last:]
         self._afford(closed, length)
         rows: list[list[Value]] = []

@@ -1,0 +1,123 @@
+"""Whether `forscan tune` chooses well: its choice against a sweep of every form and unrolling.
+
+Run as `python -m tests.benchmarks.tune [CASE]...`. For each case `tune` chooses once. Then all
+candidates, with many more unrollings than `tune` tries, are measured several times, and what was
+chosen is looked up there: how much dearer it is than the best. Of each total the median of the
+sweeps is taken; how far they are apart is shown, as it bounds what can be told.
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from unittest.mock import patch
+
+from forscan import tune
+from forscan.config import Config
+from forscan.types import Selection
+
+CALLS = (1, 100, 10_000)
+SWEEPS = 3
+UNROLLS = (None, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, True)
+UNROLLS_OF_SEVERAL = (None, 2, 4, 8, True)
+TIMEOUT = 300.0
+
+
+@dataclass(frozen=True)
+class Case:
+    body: str
+    call: str
+    gradient: bool = False
+
+
+CASES = {
+    "tiny body": Case(
+        "def f(x):\n    for _ in range(100):\n        x = 0.5 * x + 1.0\n    return x\n",
+        "f(jnp.ones(16))",
+    ),
+    "matmul body": Case(
+        "def f(x, w):\n    for _ in range(40):\n        x = jnp.tanh(w @ x)\n    return x\n",
+        "f(jnp.ones((128, 32)), jnp.eye(128))",
+    ),
+    "long loop": Case(
+        "def f(x):\n    for _ in range(3000):\n        x = x + 0.01 * jnp.sin(x)\n    return x\n",
+        "f(jnp.ones(8))",
+    ),
+    "nested": Case(
+        "def f(x):\n    for _ in range(12):\n        for _ in range(8):\n"
+        "            x = x + 0.1 * jnp.cos(x)\n        x = x / 2.0\n    return x\n",
+        "f(jnp.ones(32))",
+    ),
+    "stacked outputs": Case(
+        "def f(x, ws):\n    xs = []\n    for i in range(80):\n        x = 0.9 * x + ws[i]\n"
+        "        xs.append(x)\n    return jnp.stack(xs)\n",
+        "f(jnp.ones(64), jnp.ones((80, 64)))",
+    ),
+    "gradient": Case(
+        "def f(x, w):\n    for _ in range(30):\n        x = jnp.tanh(w @ x)\n    return x\n",
+        "f(jnp.ones(64), jnp.eye(64))",
+        gradient=True,
+    ),
+}
+
+
+def tuned(case: Case) -> tune.Tuning:
+    source = f"import jax\nimport jax.numpy as jnp\n\n\n@jax.jit\n{case.body}".encode()
+    return tune.tune_source(
+        source,
+        Path("case.py"),
+        case.call,
+        CALLS,
+        Config(),
+        Selection(),
+        gradient=case.gradient,
+        timeout=TIMEOUT,
+    )
+
+
+def swept(case: Case) -> list[tune.Tuning]:
+    with (
+        patch.object(tune, "_UNROLLS", UNROLLS),
+        patch.object(tune, "_FEW_UNROLLS", UNROLLS_OF_SEVERAL),
+        patch.object(tune, "_MOST", 100),
+    ):
+        return [tuned(case) for _ in range(SWEEPS)]
+
+
+def totals(sweeps: list[tune.Tuning], calls: int) -> dict[str, list[float]]:
+    """By candidate what it took in each sweep; only those that were measured in all."""
+    found: dict[str, list[float]] = {}
+    for sweep in sweeps:
+        for candidate in sweep.candidates:
+            total = candidate.total(calls)
+            if total is not None:
+                found.setdefault(candidate.label, []).append(total)
+    return {label: each for label, each in found.items() if len(each) == len(sweeps)}
+
+
+def main(names: list[str]) -> None:
+    print("| case | calls | chosen | best of the sweep | dearer by | sweeps apart |")
+    print("| --- | ---: | --- | --- | ---: | ---: |")
+    for name in names or CASES:
+        chosen, sweeps = tuned(CASES[name]), swept(CASES[name])
+        for calls in CALLS:
+            best = chosen.best(calls)
+            found = totals(sweeps, calls)
+            if best is None or best.label not in found:
+                print(f"| {name} | {calls:,} | {best and best.label} | not measured | | |")
+                continue
+            middle = {label: statistics.median(each) for label, each in found.items()}
+            least = min(middle, key=lambda label: middle[label])
+            spread = statistics.median(max(e) / min(e) - 1 for e in found.values())
+            dearer = middle[best.label] / middle[least] - 1
+            print(
+                f"| {name} | {calls:,} | {best.label} | {least} of {len(found)} "
+                f"| {dearer:.1%} | {spread:.0%} |",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
