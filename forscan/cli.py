@@ -142,7 +142,7 @@ _UNROLL = click.option(
     metavar="EXPR",
     help="Verify with this call; write only what is equal.",
 )
-@click.option("--verify", is_flag=True, help="Verify with the calls of [tool.forscan.calls].")
+@click.option("--verify", is_flag=True, help="Verify with calls that are configured or recorded.")
 @click.option(
     "--timeout",
     type=click.FloatRange(min=1),
@@ -183,7 +183,7 @@ def check(ctx: click.Context, /, **options: Any) -> None:
     "calls",
     multiple=True,
     metavar="EXPR",
-    help="A call such as 'f(jnp.zeros(3), 5)' (default: as configured).",
+    help="A call such as 'f(jnp.zeros(3), 5)' (default: as configured, or recorded).",
 )
 @click.option(
     "--timeout",
@@ -208,7 +208,9 @@ def verify(ctx: click.Context, /, **options: Any) -> None:
 
 
 @main.command()
-@click.option("--call", required=True, metavar="EXPR", help="A call such as 'f(jnp.zeros(3), 5)'.")
+@click.option(
+    "--call", metavar="EXPR", help="A call such as 'f(jnp.ones(3))' (default: a recorded one)."
+)
 @click.option(
     "--calls",
     multiple=True,
@@ -236,6 +238,21 @@ def tune(ctx: click.Context, /, **options: Any) -> None:
     from forscan.tuned import tune_command as run
 
     ctx.exit(run(options))
+
+
+@main.command(context_settings={"allow_interspersed_args": False, "ignore_unknown_options": True})
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND...")
+@click.pass_context
+def record(ctx: click.Context, command: tuple[str, ...]) -> None:
+    """Runs a program as it is, and notes what its functions with loops were called with.
+
+    `verify`, `tune` and `convert --verify` then use these calls, and `check` and `convert`
+    know which functions ran under a trace. The recording is the folder `.forscan` of the
+    project, and can be deleted. The exit code is that of the program.
+    """
+    from forscan.record import record_command as run
+
+    ctx.exit(run(command))
 
 
 @main.command()

@@ -13,6 +13,7 @@ from forscan.config import Config, ConfigError
 from forscan.files import reason, replace_content
 from forscan.jobs import Job, collect
 from forscan.options import Options, from_stdin, settings
+from forscan.recording import with_traced
 from forscan.refusal import Refusal
 from forscan.report.summary import summary
 from forscan.run import WorkerDied, run
@@ -111,7 +112,7 @@ def _find_in_stdin(options: Options) -> _Found:
 
     path = Path(options["stdin_filename"])
     try:
-        config = settings(options, path.parent)
+        config = with_traced(settings(options, path.parent), path)
     except ConfigError as e:
         _complain(str(e))
         return _Found([], failed=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import reduce
 
 
 @dataclass(frozen=True)
@@ -43,8 +44,8 @@ class Value:
 
 
 @dataclass(frozen=True)
-class Facts:
-    """What was seen while some calls were traced.
+class Seen:
+    """What was seen while one call was traced.
 
     Attributes:
       expressions: by function and text, every type that an expression had.
@@ -85,12 +86,64 @@ class Facts:
         several = len(self.later.get((function, name), ())) > 1
         return several and not self.keeps_type(function, name)
 
-    def behind_first(self) -> Facts:
+    def behind_first(self) -> Seen:
         """What holds for loops whose first iteration has been taken out."""
         return replace(self, first={**self.first, **self.later})
 
 
+@dataclass(frozen=True)
+class Facts:
+    """What was seen while some calls were traced: shapes may differ from call to call.
+
+    What is said of a place holds for every call that came by it.
+    """
+
+    calls: tuple[Seen, ...] = ()
+
+    def __bool__(self) -> bool:
+        return any(seen.expressions or seen.first for seen in self.calls)
+
+    def of(self, function: str, text: str) -> Value | None:
+        """What the types of an expression have in common, where each call had one."""
+        place = (function, text)
+        values = [seen.of(*place) for seen in self.calls if place in seen.expressions]
+        return reduce(_common, values) if values else None
+
+    def keeps_type(self, function: str, name: str) -> bool:
+        """Whether state can be carried as it is."""
+        calls = self._at(function, name)
+        return bool(calls) and all(seen.keeps_type(function, name) for seen in calls)
+
+    def settles(self, function: str, name: str) -> bool:
+        """Whether the first iteration gives state the one type that it has from then on."""
+        calls = self._at(function, name)
+        fine = all(s.keeps_type(function, name) or s.settles(function, name) for s in calls)
+        return fine and any(s.settles(function, name) for s in calls)
+
+    def changes(self, function: str, name: str) -> bool:
+        """Whether the type of state changes in a later iteration."""
+        return any(seen.changes(function, name) for seen in self.calls)
+
+    def behind_first(self) -> Facts:
+        """What holds for loops whose first iteration has been taken out."""
+        return Facts(tuple(seen.behind_first() for seen in self.calls))
+
+    def _at(self, function: str, name: str) -> list[Seen]:
+        place = (function, name)
+        return [seen for seen in self.calls if place in seen.first or place in seen.later]
+
+
 NO_FACTS = Facts()
+
+
+def _common(a: Value | None, b: Value | None) -> Value | None:
+    """One value for two that differ at most in their shapes."""
+    if a is None or b is None or (a.kind, a.scalar, a.weak) != (b.kind, b.scalar, b.weak):
+        return None
+    if a == b:
+        return a
+    length = a.length if a.length == b.length else None
+    return replace(a, type=f"{a.type} or {b.type}", length=length, item=_common(a.item, b.item))
 
 
 def _only(values: frozenset[Value] | None) -> Value | None:

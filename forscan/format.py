@@ -26,14 +26,17 @@ def fit(text: str, width: int, original: str) -> str:
     code = Text(text)
     edits = []
     for statement in walk(ast.parse(text)):
-        if not isinstance(statement, _SIMPLE):
+        if not isinstance(statement, _SIMPLE | ast.For):
             continue
-        segment = code.segment(statement)
+        start, end, below = code.start(statement), code.end(statement), ""
+        if isinstance(statement, ast.For):
+            end, below = text.index(":", code.end(statement.iter)) + 1, "\n    pass"
+        segment = text[start:end]
         column = statement.col_offset
         if "\n" in segment or column + len(segment) <= width or segment in original:
             continue
-        new = indent(_black(segment, width - column), " " * column).lstrip()
-        edits.append(Edit(code.start(statement), code.end(statement), new))
+        new = _black(segment + below, width - column).removesuffix(below)
+        edits.append(Edit(start, end, indent(new, " " * column).lstrip()))
     return apply_edits(text, edits)
 
 

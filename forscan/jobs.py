@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from forscan.config import Config, ConfigError
 from forscan.files import Target, TargetError, parse_target, python_files, reason
+from forscan.recording import with_traced
 from forscan.types import Selection
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ class _Collector:
         if config is None or (self.force_exclude and config.excludes_named(target.path)):
             return
         file = os.path.realpath(target.path)
-        job = self.found.get(file) or Job(target.path, (), config)
+        job = self.found.get(file) or Job(target.path, (), with_traced(config, target.path))
         self.found[file] = replace(job, selections=(*job.selections, target.selection))
 
     def _config(self, folder: Path) -> Config | None:

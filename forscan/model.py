@@ -109,6 +109,7 @@ class Loop:
       elements: the xs.
       length: the trip count, where neither counter nor elements give it.
       reverse: the last index comes first; ys are still stored by index.
+      strict: whether only a check shows that all xs are of one length.
       unroll: the hint given to the compiler, if any.
       before, after: statements around the loop in the function.
       name: what the body function is or should be called, if anything says so.
@@ -123,6 +124,7 @@ class Loop:
     elements: tuple[Element, ...] = ()
     length: str | None = None
     reverse: bool = False
+    strict: bool = False
     unroll: str | None = None
     before: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
@@ -166,6 +168,10 @@ class Spelling:
     def stacked_leaves(self, items: str) -> str:
         """Python for one tree of stacks, of trees of one structure."""
         return f"{self.jax}.tree.map(lambda *leaves: {self.jnp}.stack(leaves), *{items})"
+
+    def copied(self, tree: str) -> str:
+        """Python for a tree with containers of its own."""
+        return f"{self.jax}.tree.map(lambda leaf: leaf, {tree})"
 
     def sliced_leaves(self, tree: str, index: str) -> str:
         """Python for a tree with every leaf read at an index or a slice."""

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
-from forscan.analyse.interest import is_python_work
+from forscan.analyse.interest import counts_fields, is_python_work
 from forscan.config import Config
 from forscan.find.context import parse_module
 from forscan.find.sites import Site, find_sites
@@ -83,6 +83,8 @@ def make_plan(site: Site, config: Config, depth: int = 4) -> Plan:
         if not edits:
             raise NothingToDo
         return Plan(edits)
+    if isinstance(site.node, ast.For) and counts_fields(site.node, site.context):
+        raise NoCandidate
     improved = _improved(site, config, depth) if depth else None
     if improved is not None:
         return improved

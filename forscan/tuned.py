@@ -9,13 +9,16 @@ from pathlib import Path
 
 import click
 
-from forscan.config import ConfigError
-from forscan.files import TargetError, parse_target, reason, replace_content
+from forscan.api import convert_bytes
+from forscan.config import Config, ConfigError
+from forscan.files import Target, TargetError, parse_target, reason, replace_content
 from forscan.options import Options, settings
+from forscan.recording import recorded_calls, with_traced
 from forscan.report import plot
 from forscan.report.tuning import format_tuning
 from forscan.suppress import skips_file
 from forscan.tune import Tuning, tune_source
+from forscan.types import Status
 from forscan.verify import VerifyUnavailable
 
 # As in the articles that ask which form of a loop pays for how many calls.
@@ -59,11 +62,13 @@ def _tuned(options: Options, calls: tuple[int, ...]) -> tuple[Path, bytes, Tunin
         raise TargetError(f"{target.path}: cannot be read: {reason(e)}") from None
     if skips_file(content):
         raise TargetError(f"{target.path}: a comment says to skip the file")
-    config = replace(settings(options, target.path.parent), unroll=None)
+    config = with_traced(settings(options, target.path.parent), target.path)
+    config = replace(config, unroll=None)
+    call = options["call"] or _recorded(content, target, config)
     found = tune_source(
         content,
         target.path,
-        options["call"],
+        call,
         calls,
         config,
         target.selection,
@@ -73,6 +78,18 @@ def _tuned(options: Options, calls: tuple[int, ...]) -> tuple[Path, bytes, Tunin
         progress=_Progress(),
     )
     return target.path, content, found
+
+
+def _recorded(content: bytes, target: Target, config: Config) -> str:
+    """The one recorded call of the functions that are meant; the first of several is said."""
+    found = convert_bytes(content, target.path, config, target.selection)
+    loops = [o.function for o in found.outcomes if o.status is not Status.SKIPPED]
+    calls = recorded_calls(target.path, loops)
+    if not calls:
+        raise TargetError(f"{target.path}: no call is recorded for these loops, so give --call")
+    if len(calls) > 1:
+        click.echo(f"forscan: of {len(calls)} recorded calls this is {calls[0]}", err=True)
+    return calls[0]
 
 
 def _write(path: Path, before: bytes, after: bytes, label: str) -> int:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,8 @@ from forscan.config import Config, ConfigError
 from forscan.files import TargetError, parse_target, reason
 from forscan.model import Refusal
 from forscan.options import Options, from_stdin, settings
-from forscan.types import FileResult, Selection
+from forscan.recording import recorded_calls, with_traced
+from forscan.types import FileResult, Outcome, Selection, Status
 
 if TYPE_CHECKING:
     from forscan.verify import Verification
@@ -28,9 +30,12 @@ _NOTEBOOK = Refusal(
 )
 _NO_CALL = Refusal(
     "FSC602",
-    "not verified: no call for this file is given or configured",
-    "Give --call, or name calls under [tool.forscan.calls].",
+    "not verified: no call for this file is given, configured or recorded",
+    "Give --call, name calls under [tool.forscan.calls], or record a run.",
 )
+
+
+NO_CALLS = "give --call, name calls under [tool.forscan.calls], or record a run of the program"
 
 
 def verified(options: Options) -> Callable[[FileResult], FileResult]:
@@ -47,7 +52,7 @@ def verified(options: Options) -> Callable[[FileResult], FileResult]:
     def step(result: FileResult) -> FileResult:
         if not result.changed:
             return result
-        calls = calls_for(options, result.path)
+        calls = calls_for(options, result.path, result.outcomes)
         if not calls or result.texts:
             return result.taken_back(_NOTEBOOK if result.texts else _NO_CALL)
         with _needing_jax():
@@ -78,13 +83,17 @@ def _needing_jax() -> Iterator[None]:
         raise click.exceptions.Exit(2) from None
 
 
-def calls_for(options: Options, path: Path) -> tuple[str, ...]:
-    """The calls that verify a file: those of the command line, else those configured.
+def calls_for(options: Options, path: Path, outcomes: Iterable[Outcome]) -> tuple[str, ...]:
+    """The calls that verify a file: of the command line, else configured, else recorded.
+
+    Args:
+      outcomes: of the loops that it is about; calls of their functions may be recorded.
 
     Raises:
       ConfigError: the configuration cannot be used.
     """
-    return tuple(options["calls"]) or settings(options, path.parent).calls_of(path)
+    said = tuple(options["calls"]) or settings(options, path.parent).calls_of(path)
+    return said or recorded_calls(path, [o.function for o in outcomes])
 
 
 def informed(
@@ -93,14 +102,14 @@ def informed(
     """The file converted again with what its calls show about its values."""
     from forscan.verify import observe_source
 
-    calls, timeout = calls_for(options, result.path), options["timeout"]
+    calls, timeout = calls_for(options, result.path, result.outcomes), options["timeout"]
     if not calls or result.texts:
         return result
     with _needing_jax():
         facts, failed = observe_source(result.before, result.path, calls, timeout=timeout)
     for message in failed:
         click.echo(f"forscan: nothing was learnt from {message}", err=True)
-    if not facts.expressions and not facts.first:
+    if not facts:
         return result
     return convert_bytes(result.before, result.path, config, *selections, facts=facts)
 
@@ -123,16 +132,16 @@ def verify_command(options: Options) -> int:
     from forscan.verify import VerifyUnavailable, verify_sources
 
     try:
-        path, before, after = _versions(options)
-        calls = calls_for(options, path)
+        path, before, after, outcomes = _versions(options)
+        calls = calls_for(options, path, outcomes)
     except (TargetError, ConfigError) as e:
         click.echo(f"forscan: {e}", err=True)
         return 2
-    if not calls:
-        click.echo("forscan: give --call, or name calls under [tool.forscan.calls]", err=True)
-        return 2
     if after is None:
         return 1
+    if not calls:
+        click.echo(f"forscan: {NO_CALLS}", err=True)
+        return 2
     try:
         found = verify_sources(
             before,
@@ -157,8 +166,8 @@ def verify_command(options: Options) -> int:
     return 0 if all(v.status == "equal" for v in found) else 1
 
 
-def _versions(options: Options) -> tuple[Path, bytes, bytes | None]:
-    """The file and the bytes of both versions; None where nothing was converted."""
+def _versions(options: Options) -> tuple[Path, bytes, bytes | None, tuple[Outcome, ...]]:
+    """The file, the bytes of both versions, None where nothing was converted, and the loops."""
     from forscan.report.text import concise, error
 
     targets = [parse_target(t) for t in options["targets"]]
@@ -171,9 +180,12 @@ def _versions(options: Options) -> tuple[Path, bytes, bytes | None]:
     except OSError as e:
         raise TargetError(f"{e.filename}: cannot be read: {reason(e)}") from None
     if len(targets) == 2:
-        return targets[0].path, contents[0], contents[1]
+        target = targets[0]
+        everything = replace(settings(options, target.path.parent), everything=True)
+        found = convert_bytes(contents[0], target.path, everything)
+        return target.path, contents[0], contents[1], found.outcomes
     target = targets[0]
-    config = settings(options, target.path.parent)
+    config = with_traced(settings(options, target.path.parent), target.path)
     result = convert_bytes(contents[0], target.path, config, target.selection)
     if result.error is not None:
         raise TargetError(error(target.path, result.error))
@@ -183,5 +195,6 @@ def _versions(options: Options) -> tuple[Path, bytes, bytes | None]:
         for outcome in result.outcomes:
             click.echo(concise(outcome), err=True)
         click.echo("forscan: nothing was converted, so there is nothing to verify", err=True)
-        return target.path, contents[0], None
-    return target.path, result.before, result.after
+        return target.path, contents[0], None, ()
+    converted = tuple(o for o in result.outcomes if o.status is Status.CONVERTED)
+    return target.path, result.before, result.after, converted

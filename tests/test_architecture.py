@@ -39,10 +39,10 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("plan",),
     ("chosen", "moved", "notebook"),
     ("api",),
-    ("files", "memory", "options", "streams", "verify"),
+    ("files", "memory", "options", "recorder", "recording", "streams", "verify"),
     ("tune",),
     ("report",),
-    ("cache", "jobs", "verified"),
+    ("cache", "jobs", "record", "verified"),
     ("since", "lsp", "run"),
     ("commands", "tuned"),
     ("cli",),
@@ -52,13 +52,14 @@ _FLOW = {"forscan.analyse.cfg", "forscan.analyse.dataflow"}
 
 # What is not the standard library, and who may know it.
 THIRD_PARTY = {
-    "click": {"cli", "commands", "report", "tuned", "verified"},
+    "click": {"cli", "commands", "record", "report", "tuned", "verified"},
     "matplotlib": {"report"},
     "black": {"format"},
     "pygls": {"lsp"},
     "lsprotocol": {"lsp"},
     "jax": {"verify.child"},
-    "numpy": {"verify.child"},
+    "numpy": {"verify.child", "recorder"},
+    "sitecustomize": {"recorder"},
 }
 
 
@@ -147,9 +148,10 @@ def test_third_party_packages_stay_where_they_belong() -> None:
             assert where & THIRD_PARTY.get(top, set()), f"{module} imports {name}"
 
 
-def test_the_child_stands_on_its_own() -> None:
+@pytest.mark.parametrize("folder", ["forscan.verify.child", "forscan.recorder"])
+def test_what_runs_elsewhere_stands_on_its_own(folder: str) -> None:
     """It runs under the user's interpreter, where forscan need not be installed."""
-    child = [m for m in modules() if m.startswith("forscan.verify.child")]
+    child = [m for m in modules() if m.startswith(folder)]
     assert len(child) > 3
     for module in child:
         assert not own_imports(module), module

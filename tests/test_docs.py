@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import builtins
 import doctest
+import os
 import re
+import shlex
 import subprocess
 import sys
 import tomllib
@@ -84,11 +86,13 @@ def test_readme_names_every_command() -> None:
 def test_options_in_the_readme_exist() -> None:
     """Those that stand behind a command stand in its help; the others in some help."""
     helps = {
-        c: usage(c) for c in ("convert", "check", "verify", "tune", "explain", "config", "lsp")
+        c: usage(c)
+        for c in ("convert", "check", "verify", "tune", "record", "explain", "config", "lsp")
     }
     texts = re.sub(r"```(?:sh|lua)\n.*?```", "", README, flags=re.S)
     for command, rest in re.findall(r"forscan (\w+)((?: +[^\n`]*)?)", texts):
-        for option in re.findall(r"--[a-z-]+", rest) if command in helps else ():
+        own = rest.partition("-- ")[0]  # what follows is a command of the user's
+        for option in re.findall(r"--[a-z-]+", own) if command in helps else ():
             assert option in helps[command] + usage(), (command, option)
     for option in re.findall(r"`(--[a-z-]+)", texts):
         assert any(option in text for text in helps.values()), option
@@ -123,3 +127,18 @@ def test_how_it_works_as_the_page_says(monkeypatch: pytest.MonkeyPatch) -> None:
     done = doctest.DocTestRunner(verbose=False).run(test, out=said.append)
     assert said == []
     assert (done.failed, done.attempted > 20) == (0, True)
+
+
+def test_recording_as_the_readme_says(forscan: Run, tmp_path: Path) -> None:
+    """Its commands, one behind the other, on a program of that name."""
+    section = README.partition("## Recording\n")[2].partition("\n## ")[0]
+    commands = re.findall(r"`forscan ([^`]*(?:train|pytest)[^`]*)`", section)
+    assert len(commands) >= 6
+    loop = (FIXTURES / "loops" / "rollout" / "loop.py").read_text().replace("= 50", "= 4")
+    (tmp_path / "test_train.py").write_text("from train import *\ndef test(): rollout(*EXAMPLE)\n")
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    for command in commands:
+        (tmp_path / "train.py").write_text(f"{loop}\n\nprint(rollout(*EXAMPLE)[0].shape)\n")
+        done = forscan(*shlex.split(command.replace("python ", f"{sys.executable} ")), PATH=path)
+        assert done.returncode == (1 if command.startswith("check") else 0), (command, done.stderr)
+    assert (tmp_path / ".forscan" / "recording.json").exists()

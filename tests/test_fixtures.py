@@ -1,7 +1,8 @@
 """The examples: every pair reads as intended, and both sides compute the same.
 
 A fixture `loops/<topic>/<case>.py` has a CALL, and beside it what it becomes:
-`<case>.to_scan.py`, `<case>.to_fori.py`, `<case>.to_for.py`. Those in `typed` need to
+`<case>.to_scan.py`, `<case>.to_fori.py`, `<case>.to_for.py`. Its SHORT, where it has one, is a
+call without an iteration: the conversion may raise then, and never differ. Those in `typed` need to
 know what the CALL shows about the values. A fixture `refuse/<code>_<case>.py` stays as it
 is, for the reason that its name says.
 """
@@ -29,6 +30,9 @@ def original(pair: Path) -> tuple[Path, str]:
     """The file that a pair belongs to, and the form that it was converted to."""
     case, _, form = pair.stem.rpartition(".to_")
     return pair.with_name(f"{case}.py"), form
+
+
+SHORT = [p for p in PAIRS if "\nSHORT = " in original(p)[0].read_text()]
 
 
 @cache
@@ -60,6 +64,18 @@ def test_computes_the_same(pair: Path) -> None:
     old, new = load(path.read_bytes(), path), load(pair.read_bytes(), path)
     assert_same(call(old, old.CALL), call(new, new.CALL))
     assert_same_gradient(old, new, old.CALL)
+
+
+@pytest.mark.parametrize("pair", SHORT, ids=ids)
+def test_no_iteration_is_the_same_or_loud(pair: Path) -> None:
+    path, _ = original(pair)
+    old, new = load(path.read_bytes(), path), load(pair.read_bytes(), path)
+    expected = call(old, old.SHORT)
+    try:
+        found = call(new, old.SHORT)
+    except (IndexError, TypeError, ValueError):
+        return
+    assert_same(expected, found)
 
 
 @pytest.mark.parametrize("path", REFUSED, ids=ids)

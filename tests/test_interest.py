@@ -40,3 +40,33 @@ def test_python_work_is_passed_over(kind: str) -> None:
 def test_what_computes_is_refused_with_its_reasons(kind: str) -> None:
     found = codes(WANTED[kind])
     assert found and "FSC104" not in found
+
+
+FIELDS = """\
+from flax import linen as nn
+import jax.numpy as jnp
+
+
+class Net(nn.Module):
+    depth: int
+    width: int
+    gain: float
+
+    @nn.compact
+    def __call__(self, x):
+        channels = self.width
+        sizes = [channels]
+        for m in range(1, self.depth + 1):
+            half = self.width - m
+            channels += half * self.{field}
+            sizes.append(half)
+        return nn.Dense(channels)(x)
+"""
+
+
+def test_sizes_are_counted_in_python() -> None:
+    """Declared as numbers, fields are no arrays; of others nothing is known."""
+    for field, counted in {"depth": True, "gain": True, "weights": False}.items():
+        source = FIELDS.replace("{field}", field).encode()
+        result = convert_bytes(source, Path("net.py"), Config(to="scan"))
+        assert ({r.code for o in result.outcomes for r in o.reasons} == {"FSC104"}) is counted

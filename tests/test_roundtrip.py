@@ -29,13 +29,17 @@ _LESS = "a hint, or an output that nobody reads, is left out"
 _FORM = "it was no scan and no fori_loop"
 _CUT = "the parts of a zip, which may differ in length, are cut to the shortest"
 _INDEX = "an index that counts down is an element on the way back"
+_READS = "reads at the index are slices on the way back"
+_SHARED = "the two calls do not share one body any more, which a jaxpr shows"
 OTHER_PROGRAMS = {
     "appends/several": _INDEX,
     "iterables/enumerate_slice": _CUT,
     "typed/zipped_lists": _CUT,
     "algorithm/training_step": _INLINED,
     "algorithm/training_step_tuned": _LESS,
+    "back/both_ways": _SHARED,
     "back/comments": _ORDER,
+    "back/counted_backwards": _READS,
     "back/gradient_descent": _ORDER,
     "back/map_pairs": _FORM,
     "back/map_rows": _FORM,
@@ -46,6 +50,7 @@ OTHER_PROGRAMS = {
     "back/shared_body": _LESS,
     "back/unroll": _LESS,
     "back/ys_in_part": _LESS,
+    "textbook/leapfrog": _ORDER,
 }
 """Examples that come back as another program of the same values, and why."""
 

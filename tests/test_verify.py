@@ -301,6 +301,10 @@ def raises(x): return x
 def second(x, y): return x + y, y
 def same(x): return jnp.sin(x)
 def rounding(x): return jnp.sum(x)
+def carried(x): return x.astype(jnp.bfloat16)
+def made(x): return jax.jit(lambda y: x + y)
+def made_in_part(x): return [jax.tree_util.Partial(lambda y: x + y)]
+def made_looking(x): return (lambda y: x + y) if x > 0 else None
 def notanumber(x): return jnp.sqrt(x)
 def looks(x): return x if x > 0 else -x
 def point(x): return Point(x, 2 * x)
@@ -381,6 +385,10 @@ def raises(x): raise RuntimeError("no way")
 def second(x, y): return x + y, x
 def same(x): return jnp.sin(x)
 def rounding(x): return jnp.sum(x[::-1])
+def carried(x): return jax.lax.fori_loop(0, 3, lambda i, x: x.astype(jnp.bfloat16), x)
+def made(x): return jax.jit(lambda y: x - y)
+def made_in_part(x): return [jax.tree_util.Partial(lambda y: x - y)]
+def made_looking(x): return (lambda y: x - y) if x > 0 else None
 def notanumber(x): return jnp.sqrt(jnp.sqrt(x * x))
 def looks(x): return x if x > 9 else -x
 def point(x): return Point(x, x + x)
@@ -435,6 +443,8 @@ DIFFERENT = {
     "box_value(jnp.ones(3))": ["values differ", "1.0 became 3.0", ".x"],
     "other_tag(jnp.ones(3))": ["structure", "Kind.MEAN"],
     "other_function(jnp.ones(3))": ["structure", "function value"],
+    "carried(jnp.ones(3))": ["TypeError", "float32[3]", "bfloat16[3]"],
+    "made(jnp.ones(3))(jnp.ones(3))": ["values differ", "2.0 became 0.0"],
 }
 SAME = (
     "same(jnp.ones(3))",
@@ -449,12 +459,16 @@ SAME = (
 )
 
 
+# A function that is given back is not run: its name alone shows nothing.
+UNCALLED = tuple(f"{name}(jnp.float32(3))" for name in ("made", "made_in_part", "made_looking"))
+
+
 @pytest.fixture(scope="module")
 def two_files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
     folder = tmp_path_factory.mktemp("different")
     (folder / "before.py").write_text(BEFORE)
     (folder / "after.py").write_text(AFTER)
-    return verify(folder, "before.py", "after.py", calls=(*DIFFERENT, *SAME))
+    return verify(folder, "before.py", "after.py", calls=(*DIFFERENT, *SAME, *UNCALLED))
 
 
 @pytest.mark.parametrize("call, parts", DIFFERENT.items(), ids=list(DIFFERENT))
@@ -468,6 +482,12 @@ def test_different(two_files: dict[str, dict[str, Any]], call: str, parts: list[
 @pytest.mark.parametrize("call", SAME)
 def test_same_in_spite_of_its_neighbours(two_files: dict[str, dict[str, Any]], call: str) -> None:
     assert two_files[call]["status"] == "equal", two_files[call]["reason"]
+
+
+@pytest.mark.parametrize("call", UNCALLED)
+def test_function_that_is_only_made(two_files: dict[str, dict[str, Any]], call: str) -> None:
+    assert two_files[call]["status"] == "unknown"
+    assert "gives back the function <lambda>, which is not called" in two_files[call]["reason"]
 
 
 def test_json_of_what_differs(two_files: dict[str, dict[str, Any]]) -> None:
@@ -794,7 +814,18 @@ import jax.numpy as jnp
 def step(x):
     return (0.5 * x).astype(jnp.bfloat16)
 """
-GOOD, BAD = "f(jnp.ones(3, jnp.bfloat16))", "f(jnp.ones(3))"
+# Counts for one dtype how often it runs, which nobody can see from outside.
+COUNTING = """\
+import jax.numpy as jnp
+
+runs = []
+
+
+def step(x):
+    runs.append(x)
+    return x if x.dtype == jnp.bfloat16 else len(runs) * x
+"""
+GOOD, OTHER = "f(jnp.ones(3, jnp.bfloat16))", "f(jnp.ones(3))"
 
 
 @pytest.fixture
@@ -815,26 +846,23 @@ def test_convert_writes_what_is_equal(forscan: Run, steps: Path) -> None:
 
 def test_convert_leaves_what_differs(forscan: Run, steps: Path) -> None:
     """One call that differs is enough; with json nothing else is on stdout."""
-    calls = ("--call", GOOD, "--call", BAD)
+    (steps.parent / "steps.py").write_text(COUNTING)
+    calls = ("--call", GOOD, "--call", OTHER)
     done = forscan("convert", "a.py", *calls, "--output-format", "json")
     assert done.returncode == 1
     assert steps.read_text() == CONVERT
     (row,) = json.loads(done.stdout)
     assert (row["status"], row["code"]) == ("refused", "FSC601")
-    assert BAD in row["message"] and "TypeError" in row["message"]
+    assert OTHER in row["message"] and "values differ" in row["message"]
     assert "equal (" in done.stderr and "different: " in done.stderr
 
 
-def test_reason_says_which_types_differ(forscan: Run, steps: Path) -> None:
-    calls = ("--call", GOOD, "--call", BAD)
-    done = forscan("convert", "a.py", *calls, "--output-format", "json")
-    (row,) = json.loads(done.stdout)
-    assert "bfloat16" in row["message"]
-
-
-def test_what_the_call_shows_removes_the_difference(forscan: Run, steps: Path) -> None:
-    """With that call alone it is known that the first iteration settles the dtype."""
-    done = forscan("convert", "a.py", "--call", BAD)
+@pytest.mark.parametrize("calls", [(OTHER,), (GOOD, OTHER), (OTHER, GOOD)])
+def test_what_calls_show_removes_a_difference(
+    forscan: Run, steps: Path, calls: tuple[str, ...]
+) -> None:
+    """From a call that settles the dtype it is known that the first iteration does so."""
+    done = forscan("convert", "a.py", *(part for call in calls for part in ("--call", call)))
     assert done.returncode == 0, done.stdout
     assert "lax.scan" in steps.read_text()
 

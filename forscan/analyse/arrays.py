@@ -251,6 +251,8 @@ def _of_subscript(
 ) -> Evidence:
     if isinstance(index, ast.Tuple) or _is_item_of_tuple(base, index, context):
         return Evidence.ARRAY
+    if _is_leaves(base, index, context):
+        return Evidence.OTHER
     of_base = evidence(base, context, depth - 1)
     if of_base in (Evidence.ARRAY, Evidence.NUMPY):
         return of_base
@@ -267,7 +269,18 @@ def _is_item_of_tuple(base: ast.expr, index: ast.expr, context: FunctionContext)
     return _gives_several(path, base) and path.rsplit(".", 1)[-1] in _TUPLES
 
 
+def _is_leaves(base: ast.expr, index: ast.expr, context: FunctionContext) -> bool:
+    """`jax.tree.flatten(tree)[0]`: a list of arrays, each of its own shape."""
+    if not isinstance(base, ast.Call) or not isinstance(index, ast.Constant):
+        return False
+    path = context.resolve(base.func) or ""
+    return path.startswith("jax.tree") and "flatten" in path and index.value == 0
+
+
 def _of_name(node: ast.Name, context: FunctionContext, depth: int) -> Evidence:
+    around = context.around(node.id)
+    if around is not None:
+        return evidence(node, around, depth - 1)
     if _is_starred(node.id, context) or _is_static(node.id, context):
         return Evidence.OTHER
     annotated = _annotation(node.id, context)
@@ -278,7 +291,7 @@ def _of_name(node: ast.Name, context: FunctionContext, depth: int) -> Evidence:
         constant = context.module.constants.get(node.id)
         return evidence(constant, context, depth - 1) if constant else Evidence.UNKNOWN
     known = [e for e in found if e is not Evidence.UNKNOWN]
-    if known and node.id not in context.parameters:
+    if known and (node.id not in context.parameters or set(found) == {Evidence.OTHER}):
         return known[0] if len(set(known)) == 1 else Evidence.UNKNOWN
     return _of_uses(node, context)
 

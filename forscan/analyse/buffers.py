@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 
+from forscan.find.context import FunctionContext
+
 
 def written(statement: ast.stmt, name: str) -> tuple[ast.expr, ast.expr] | None:
     """The place and the value of a write into a name, None for anything else."""
@@ -25,3 +27,14 @@ def written(statement: ast.stmt, name: str) -> tuple[ast.expr, ast.expr] | None:
         ):
             return place, value
     return None
+
+
+def is_weakly_filled(made: ast.expr, context: FunctionContext) -> bool:
+    """Whether a buffer may be weakly typed, as `jnp.full(n, 0.5)` is: its rows are not.
+
+    Of an array `full` has that array's type, but nothing shows one here: a number may
+    have a name.
+    """
+    if not isinstance(made, ast.Call) or context.resolve(made.func) != "jax.numpy.full":
+        return False
+    return len(made.args) < 3 and not any(k.arg == "dtype" for k in made.keywords)

@@ -106,7 +106,7 @@ class CarryTypes:
             if self.context.settles(name) or self.context.changes(name):
                 yield self.changed(name)
                 continue
-            if isinstance(start, ast.Tuple | ast.List | ast.Lambda | ast.JoinedStr):
+            if start is not None:
                 yield from self.no_array(name, start)
             yield from self.growth(name)
             yield from self.weak_visitor(name, starts)
@@ -225,15 +225,24 @@ class CarryTypes:
 
     def no_array(self, name: str, start: ast.expr) -> Iterator[Refusal]:
         """State that Python builds: a tuple that grows, a function that is wrapped."""
-        grows = any(isinstance(u, ast.BinOp) and name in names_in(u) for u in self.updates(name))
-        if isinstance(start, ast.Lambda) or grows:
-            what = "a function" if isinstance(start, ast.Lambda) else "no array, and grows"
+        made = isinstance(start, ast.Tuple | ast.List | ast.JoinedStr)
+        grows = made and any(
+            isinstance(u, ast.BinOp) and name in names_in(u) for u in self.updates(name)
+        )
+        function = self.is_function(start)
+        if function or grows:
+            what = "a function" if function else "no array, and grows"
             yield refuse(
                 "FSC405",
                 self.loop,
                 f"{name} is {what}: a scan's carry is made of arrays of one type",
                 "Keep the Python loop.",
             )
+
+    def is_function(self, start: ast.expr | None) -> bool:
+        if isinstance(start, ast.Name):
+            return next(self.context.module.traced.candidates(start), None) is not None
+        return isinstance(start, ast.Lambda)
 
     def growth(self, name: str) -> Iterator[Refusal]:
         """Concatenating to itself, or an einsum whose labels do not come back."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 
+from forscan.analyse.arrays import TREE_MAPS
 from forscan.analyse.lists import block_of
 from forscan.find.context import FunctionContext
 from forscan.syntax.walk import walk, walk_all
@@ -26,28 +27,53 @@ def own_containers(loop: ast.For, context: FunctionContext) -> tuple[str, ...]:
 
 
 def _is_own(name: str, loop: ast.For, context: FunctionContext) -> bool:
-    block = block_of(loop, context)
-    position = block.index(loop)
-    for start in range(position - 1, -1, -1):
-        match block[start]:
+    value = made_before(name, loop, context)
+    if value is None or not _only_items(loop, name):
+        return False
+    keys = _keys(value)
+    return keys is None or _written_keys(loop, name) <= keys
+
+
+def made_before(name: str, statement: ast.stmt, context: FunctionContext) -> ast.expr | None:
+    """What makes a container in front of a statement, where only its items are used until there."""
+    block = block_of(statement, context)
+    if name in context.captured:
+        return None
+    for before in reversed(block[: block.index(statement)]):
+        match before:
             case ast.Assign(targets=[ast.Name(id=target)], value=value) if target == name:
-                if not isinstance(value, ast.Dict | ast.List) or _holds_containers(value):
-                    return False
-                seen = [*block[start + 1 : position], loop]
-                if name in context.captured or not all(_only_items(s, name) for s in seen):
-                    return False
-                return _written_keys(loop, name) <= _keys(value)
-        if any(isinstance(n, ast.Name) and n.id == name for n in walk(block[start])):
-            if not _only_items(block[start], name):
-                return False
+                return value if _is_new(value, context) else None
+            case ast.FunctionDef(decorator_list=[]):
+                continue  # it reads no such name from here
+        if not _only_items(before, name):
+            return None
+    return None
+
+
+def _is_new(value: ast.expr, context: FunctionContext) -> bool:
+    """Whether an expression makes a container, with no others in it that anybody else has."""
+    match value:
+        case ast.Dict() | ast.List():
+            return not _holds_containers(value)
+        case ast.Call(func=function, args=[ast.Lambda() as same, _], keywords=[]):
+            return context.resolve(function) in TREE_MAPS and _is_identity(same)
     return False
 
 
-def _keys(value: ast.Dict | ast.List) -> set[object]:
-    """The keys of a display: a carry keeps its structure."""
+def _is_identity(function: ast.Lambda) -> bool:
+    match function:
+        case ast.Lambda(args=ast.arguments(args=[ast.arg(arg=name)]), body=ast.Name(id=given)):
+            return name == given
+    return False
+
+
+def _keys(value: ast.expr) -> set[object] | None:
+    """The keys of a display, as a carry keeps its structure; None where they are not known."""
     if isinstance(value, ast.List):
         return set(range(-len(value.elts), len(value.elts)))
-    return {k.value for k in value.keys if isinstance(k, ast.Constant)}
+    if isinstance(value, ast.Dict):
+        return {k.value for k in value.keys if isinstance(k, ast.Constant)}
+    return None
 
 
 def _written_keys(loop: ast.For, name: str) -> set[object]:

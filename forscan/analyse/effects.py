@@ -10,7 +10,14 @@ from forscan.analyse.lists import appended
 from forscan.find.context import FunctionContext
 from forscan.find.traced import Function
 from forscan.model import Refusal
-from forscan.syntax.names import binds, is_place, names_in, parameters, walk_scope
+from forscan.syntax.names import (
+    binds,
+    dotted,
+    is_place,
+    names_in,
+    parameters,
+    walk_scope,
+)
 from forscan.syntax.walk import walk, walk_all
 
 _HAIKU_STATE = {
@@ -345,11 +352,15 @@ class Effects:
 
     def _module_call(self, node: ast.Call, shown: str) -> Iterator[Refusal]:
         """Modules made or called inside a flax or haiku body create parameters."""
-        owner = self.context.module.functions.class_of(self.context.node)
-        if owner is None:
+        if _is_module(node.func, self.context):
+            yield refuse(
+                "FSC308",
+                node,
+                f"`{shown}` is a module of flax or haiku, which keeps hidden state per call",
+                "Use the lifted loops of the library (nn.scan, hk.scan).",
+            )
             return
-        bases = {self.context.module.imports.resolve(b) for b in owner.bases}
-        if not bases & {"flax.linen.Module", "haiku.Module"}:
+        if not _in_module(self.context):
             return
         path = self.context.resolve(node.func) or ""
         on_self = shown.startswith("self.")
@@ -368,7 +379,7 @@ class Effects:
 
     def _callee(self, node: ast.Call, shown: str) -> Iterator[Refusal]:
         """Looks into the functions of the module that the body calls."""
-        for expression in [node.func, *node.args]:
+        for expression in [node.func, *node.args, *(k.value for k in node.keywords)]:
             for callee in _meant(expression, self.context):
                 why = _known_effect(self.context, callee)
                 if why:
@@ -382,6 +393,29 @@ class Effects:
                     return
 
 
+def _in_module(context: FunctionContext) -> bool:
+    """Whether a function is a method of a flax or haiku module."""
+    owner = context.module.functions.class_of(context.node)
+    bases = {context.module.imports.resolve(b) for b in owner.bases} if owner else set()
+    return bool(bases & {"flax.linen.Module", "haiku.Module"})
+
+
+def _is_module(called: ast.expr, context: FunctionContext) -> bool:
+    """Whether a name was given a module: `mlp = hk.nets.MLP([3])`."""
+    if not isinstance(called, ast.Name):
+        return False
+    around = context.around(called.id)
+    if around is not None:
+        return _is_module(called, around)
+    for value in assigned_values(called.id, context):
+        if isinstance(value, ast.Call):
+            path = context.resolve(value.func) or ""
+            made = (dotted(value.func) or "").rsplit(".", 1)[-1][:1].isupper()
+            if made and (path.startswith(("flax.linen.", "haiku.")) or _in_module(context)):
+                return True
+    return False
+
+
 def _code_of(why: str) -> str:
     if "another value" in why or "hidden state" in why:
         return "FSC308"
@@ -389,7 +423,10 @@ def _code_of(why: str) -> str:
 
 
 def _meant(expression: ast.expr, context: FunctionContext) -> Iterator[Function | ast.Lambda]:
-    """The functions of the module that an expression may be, through a partial with a name."""
+    """The functions of the module that an expression may be, or may have been made of.
+
+    `step = partial(update, net)` and `network = Network(update_fn=update)` call update.
+    """
     yield from context.module.traced.candidates(expression)
     if isinstance(expression, ast.Name):
         constant = context.module.constants.get(expression.id)
@@ -397,6 +434,8 @@ def _meant(expression: ast.expr, context: FunctionContext) -> Iterator[Function 
         for value in values:
             if isinstance(value, ast.Call):
                 yield from context.module.traced.candidates(value)
+                for given in [*value.args, *(k.value for k in value.keywords)]:
+                    yield from context.module.traced.candidates(given)
 
 
 def _hidden_state(path: str, node: ast.Call) -> bool:
@@ -454,7 +493,7 @@ def _effect_of(
             return f"acts on the host ({ast.unparse(node.func)})"
         if path == "next" or path.startswith(_RUN_ONCE):
             return f"reads {ast.unparse(node.func)}, which gives another value each time"
-        if _hidden_state(path, node):
+        if _hidden_state(path, node) or _is_module(node.func, place):
             return f"keeps hidden state per call ({ast.unparse(node.func)})"
         if isinstance(node.func, ast.Attribute) and node.func.attr in _MUTATING:
             base = node.func.value

@@ -2,7 +2,7 @@
 
 They have no state that one iteration hands to the next, and collect no values, so there
 is nothing that a scan could carry or give out; or they ask objects for their types, names
-and attributes, and compute nothing.
+and attributes, and compute nothing; or they count with fields that are Python numbers.
 """
 
 from __future__ import annotations
@@ -61,6 +61,51 @@ def _handles_objects(loop: ast.For, context: FunctionContext) -> bool:
             asks = asks or path in _OBJECTS
             asks = asks or (isinstance(node.func, ast.Attribute) and node.func.attr in _OF_TEXT)
     return asks
+
+
+_NUMBERS = {"int", "float", "bool"}
+
+
+def counts_fields(loop: ast.For, context: FunctionContext) -> bool:
+    """Whether a body computes with Python numbers only, of fields that are declared as such."""
+    if not isinstance(loop.iter, ast.Call) or context.resolve(loop.iter.func) != "range":
+        return False
+    fields = _number_fields(context)
+    values: list[ast.expr] = []
+    for statement in loop.body:
+        match statement:
+            case ast.Assign(targets=[ast.Name()], value=value):
+                values.append(value)
+            case ast.AugAssign(target=ast.Name(), value=value):
+                values.append(value)
+            case _:
+                found = appended(statement)
+                if found is None:
+                    return False
+                values.append(found[1])
+    arithmetic = ast.BinOp | ast.UnaryOp | ast.Constant | ast.Name | ast.operator | ast.unaryop
+    used = False
+    for node in walk_all(values):
+        if isinstance(node, ast.Attribute):
+            if ast.unparse(node) not in fields:
+                return False
+            used = True
+        elif not isinstance(node, arithmetic | ast.expr_context):
+            return False
+    return used
+
+
+def _number_fields(context: FunctionContext) -> set[str]:
+    """`self.width`, where the class says `width: int`."""
+    owner = context.module.functions.class_of(context.node)
+    return {
+        f"self.{s.target.id}"
+        for s in (owner.body if owner is not None else ())
+        if isinstance(s, ast.AnnAssign)
+        and isinstance(s.target, ast.Name)
+        and isinstance(s.annotation, ast.Name)
+        and s.annotation.id in _NUMBERS
+    }
 
 
 def _is_read(stored: ast.Subscript | ast.Attribute, loop: ast.For) -> bool:

@@ -225,28 +225,6 @@ def is_array_expression(
     return _surely(node, body, context, depth)
 
 
-_FLOATING = {"exp", "log", "sqrt", "sin", "cos", "tan", "tanh", "mean", "sigmoid", "softplus"}
-
-
-def is_floating(node: ast.expr, context: FunctionContext, depth: int = 3) -> bool:
-    """Whether arithmetic surely gives floating-point (or complex) numbers."""
-    match node:
-        case ast.Constant(value=value):
-            return isinstance(value, float)
-        case ast.BinOp(op=op, left=left, right=right):
-            sides = (left, right)
-            return isinstance(op, ast.Div) or any(is_floating(s, context, depth) for s in sides)
-        case ast.UnaryOp(op=ast.USub(), operand=operand):
-            return is_floating(operand, context, depth)
-        case ast.Call(func=function):
-            path = context.resolve(function) or ""
-            return path.startswith(_LOUD) and path.rsplit(".", 1)[-1] in _FLOATING
-        case ast.Name(id=name) if depth:
-            values = assigned_values(name, context)
-            return bool(values) and all(is_floating(v, context, depth - 1) for v in values)
-    return False
-
-
 def _surely(node: ast.expr, body: list[ast.stmt], context: FunctionContext, depth: int) -> bool:
     if depth == 0:
         return False

@@ -8,8 +8,9 @@ the code behind the loop reads has no start: it is a last value.
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from forscan.analyse.carry_types import CarryTypes
 from forscan.analyse.containers import own_containers
 from forscan.find.context import FunctionContext
 from forscan.syntax.names import binds, target_names
@@ -70,6 +71,26 @@ def state_of(loop: ast.For, context: FunctionContext) -> State:
         after_targets,
         bound,
         live_after,
+    )
+
+
+def without_idle_starts(state: State, loop: ast.For, context: FunctionContext) -> State:
+    """Counts as last values what every iteration binds anew, where its start is of another type.
+
+    Nobody reads that start but where there is no iteration at all, which is loud: nothing has
+    no last slice.
+    """
+    exposed = context.live[context.graph.loops[loop].bind]
+    idle = []
+    for name in state.carried:
+        if name not in exposed and name not in own_containers(loop, context):
+            types = CarryTypes(loop, (name,), (), state.targets, context)
+            if any(r.code in ("FSC404", "FSC406") for r in types.reasons()):
+                idle.append(name)
+    return replace(
+        state,
+        carried=tuple(n for n in state.carried if n not in idle),
+        last=(*state.last, *idle),
     )
 
 

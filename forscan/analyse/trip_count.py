@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from forscan.find.context import FunctionContext
 from forscan.syntax.code import expression
 from forscan.syntax.names import walk_scope
+from forscan.syntax.slices import uncut
 from forscan.syntax.walk import walk
 
 
@@ -87,19 +88,9 @@ def leading(
     node: ast.expr, context: FunctionContext | None, depth: int = 5, axis: int = 0
 ) -> Extent:
     """The normal form of `node.shape[axis]`."""
-    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice) and axis == 0:
-        s = node.slice
-        if s.step is None and s.upper is None and s.lower is not None:
-            lower = literal_int(s.lower)
-            if lower is not None and lower >= 0:
-                return leading(node.value, context, depth) + -lower
-        if s.step is None and s.lower is None and s.upper is not None:
-            upper = literal_int(s.upper)
-            if upper is not None and upper < 0:
-                return leading(node.value, context, depth) + upper
-        if s.lower is None and s.upper is None and s.step is not None:
-            if literal_int(s.step) == -1:
-                return leading(node.value, context, depth)
+    whole, left_out = uncut(node)
+    if whole is not node and axis == 0:
+        return leading(whole, context, depth) + -left_out
     if context is not None and depth:
         value = definition(node.id, context) if isinstance(node, ast.Name) else node
         made = _of_maker(value, context, depth - 1, axis)
@@ -156,13 +147,23 @@ def dimension(shape: ast.expr, context: FunctionContext, depth: int = 5, axis: i
             return extent(shape.elts[axis], context, depth)
     elif isinstance(shape, ast.Attribute) and shape.attr == "shape":
         return leading(shape.value, context, depth, axis)
-    elif axis == 0 and not isinstance(shape, ast.BinOp | ast.Name):
+    elif axis == 0 and (is_number(shape) or not isinstance(shape, ast.BinOp | ast.Name)):
         return extent(shape, context, depth)
     elif isinstance(shape, ast.Name) and axis == 0:
         found = extent(shape, context, depth)
         if not found.base.endswith(".shape"):
             return found
     return Extent(f"({ast.unparse(shape)})[{axis}]", 0)
+
+
+def is_number(shape: ast.expr) -> bool:
+    """Whether what is given as a shape is surely no tuple, for which `-` and `+ 1` mean nothing."""
+    match shape:
+        case ast.Constant(value=int()) | ast.BinOp(op=ast.Sub() | ast.FloorDiv()):
+            return True
+        case ast.BinOp(op=ast.Add(), left=left, right=right):
+            return any(isinstance(s, ast.Constant) for s in (left, right))
+    return False
 
 
 def definition(name: str, context: FunctionContext) -> ast.expr | None:

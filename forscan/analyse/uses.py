@@ -11,8 +11,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
 
+from forscan.analyse.floating import Floating
 from forscan.analyse.kinds import ARRAY, kind_of
 from forscan.analyse.numbers import LARGEST_INDEX, Numbers
+from forscan.analyse.settled import Settled
 from forscan.analyse.traced_bounds import traced_parameters
 from forscan.find.context import FunctionContext
 from forscan.find.traced import Function
@@ -208,12 +210,15 @@ class Uses:
         body: Iterable[ast.AST],
         depth: int = _DEPTH,
         largest: int = LARGEST_INDEX,
+        settled: Settled | None = None,
     ) -> None:
         self.context = context
         self.body = list(body)
         self.depth = depth
         self.largest = largest
         self.parents = context.module.functions.parents
+        self.floating = Floating(context)
+        self.settled = settled
 
     def of(self, name: str, *, integer: bool) -> list[Use]:
         """All uses of a name, and of the names computed from it in Python only.
@@ -298,7 +303,7 @@ class Uses:
         hazard = ""
         numbers = Numbers(self.context, node.id, self.largest)
         value: ast.expr = node
-        python_only, is_array = integer, False
+        python_only, is_array, floats = integer, False, False
         child: ast.AST = node
         parent = self.parents.get(node)
         while True:
@@ -312,6 +317,7 @@ class Uses:
                         # Of a Python integer it would wrap around; so it is computed as a whole.
                         return Use(node, Kind.HAZARD, "an exponent or a shift", value=parent)
                     else:
+                        floats = floats or (python_only and self._meets_floats(value, op, other))
                         python_only = False
                         is_array = is_array or self.is_array(other)
                 case ast.UnaryOp(op=op):
@@ -388,9 +394,22 @@ class Uses:
                 case ast.expr():
                     python_only = False
                 case _:
-                    kind = Kind.ARITHMETIC if integer else Kind.PURE
+                    if isinstance(parent, ast.AugAssign) and python_only:
+                        floats = self._meets_floats(value, parent.op, None)
+                    kind = Kind.ARITHMETIC if integer and not floats else Kind.PURE
                     return Use(node, _worst(kind, hazard), hazard or "a number", value=value)
             child, parent = parent, self.parents.get(parent)
+
+    def _meets_floats(self, value: ast.expr, op: ast.operator, other: ast.expr | None) -> bool:
+        """Whether an integer meets floating-point numbers: they take any integer the same way.
+
+        So does state that the scan would not let change its type; other is None in `x += i`.
+        """
+        if not isinstance(op, ast.Add | ast.Sub | ast.Mult | ast.Div) or not _is_integer(value):
+            return False
+        if self.settled is not None:
+            return self.settled.takes(value, other)
+        return other is not None and self.floating.holds(other)
 
     def _bound_of_slice(self, node: ast.Name, part: ast.Slice, integer: bool) -> Use:
         """`x[i : i + k]` with the index in both bounds may be a window."""
@@ -611,6 +630,15 @@ class Uses:
         if any(u.kind is Kind.ARITHMETIC for u in uses):
             return Use(node, Kind.ARITHMETIC, f"a number in {shown}")
         return Use(node, Kind.PURE, f"an index in {shown}")
+
+
+def _is_integer(value: ast.expr) -> bool:
+    """Whether an expression of an index gives an integer."""
+    whole = (ast.Name, ast.BinOp, ast.UnaryOp, ast.Add, ast.Sub, ast.Mult, ast.USub, ast.Load)
+    return all(
+        isinstance(n.value, int) if isinstance(n, ast.Constant) else isinstance(n, whole)
+        for n in walk(value)
+    )
 
 
 def _is_compound(test: ast.expr) -> bool:

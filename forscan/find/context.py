@@ -18,9 +18,11 @@ from forscan.model import Spelling
 from forscan.syntax.names import (
     Fresh,
     all_names,
+    binds,
     bound_in,
     declared_outside,
     free_names,
+    inner_functions,
     parameters,
     walk_scope,
 )
@@ -197,14 +199,27 @@ class FunctionContext:
         inside = self.node.body[0] if self.node.body else self.node
         return local_names(self.module.functions, inside)
 
+    def around(self, name: str) -> FunctionContext | None:
+        """The function around this one that a name belongs to, None where it is not its."""
+        if name in self.parameters or name in self.assigned:
+            return None
+        scope = self.module.functions.enclosing(self.node)
+        while scope is not None:
+            body = [scope.body] if isinstance(scope, ast.Lambda) else scope.body
+            if name in parameters(scope) or name in binds(body):
+                break
+            scope = self.module.functions.enclosing(scope)
+        if scope is None or isinstance(scope, ast.Lambda):
+            return None
+        return FunctionContext(self.module, scope)
+
     @cached_property
     def captured(self) -> dict[str, list[ast.AST]]:
         """Names read by functions defined in here -> those functions."""
         found: dict[str, list[ast.AST]] = {}
-        for node in self.nodes:
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-                for name in free_names(node):
-                    found.setdefault(name, []).append(node)
+        for node in inner_functions(self.node.body):
+            for name in free_names(node):
+                found.setdefault(name, []).append(node)
         return found
 
     @cached_property

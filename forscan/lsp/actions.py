@@ -11,6 +11,7 @@ from forscan.diagnostics.codes import name_of
 from forscan.lsp.document import Change, Document, Place
 from forscan.lsp.edits import Positions, text_edits
 from forscan.plan import FORMS
+from forscan.recording import recorded_calls
 from forscan.types import Outcome, Status
 
 EXPLAIN, VERIFY, CONVERT = "forscan.explain", "forscan.verify", "forscan.convert"
@@ -143,9 +144,11 @@ def _quick(request: Request, place: Place) -> Iterator[lsp.CodeAction]:
         title = f"Explain {code}: {name_of(code)}"
         yield lsp.CodeAction(title, QUICK, diagnostics=about, command=command)
     yield _ignore(request, place, outcome, about)
-    for call in request.document.config.calls_of(request.document.path):
+    document = request.document
+    calls = document.config.calls_of(document.path)
+    for call in calls or recorded_calls(document.path, [outcome.function]):
         if outcome.status is Status.CONVERTED:
-            given = [request.uri, place.line - 1, request.document.config.to, call]
+            given = [request.uri, place.line - 1, document.config.to, call]
             command = lsp.Command("Verify", VERIFY, arguments=given)
             yield lsp.CodeAction(f"Verify the conversion with {call}", QUICK, command=command)
 

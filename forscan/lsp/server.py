@@ -21,6 +21,7 @@ from forscan.lsp import actions as offered
 from forscan.lsp.actions import Client, Request, Wanted
 from forscan.lsp.diagnostics import diagnostics
 from forscan.lsp.document import Document
+from forscan.recording import with_traced
 
 _PAUSE = 0.3  # seconds without a change before a text is looked at
 
@@ -54,7 +55,7 @@ class Server(LanguageServer):
 
     def _config(self, path: Path) -> Config:
         try:
-            return load(Path(os.path.realpath(path.parent)))
+            return with_traced(load(Path(os.path.realpath(path.parent))), path)
         except ConfigError as e:
             if str(e) not in self.troubles:  # said once, not at each key
                 self.troubles.add(str(e))

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from dataclasses import replace
 
 from forscan.analyse.arrays import TREE_MAPS
-from forscan.analyse.items import is_array_expression, is_floating
+from forscan.analyse.floating import Floating
+from forscan.analyse.items import is_array_expression
 from forscan.analyse.lists import FilledList, appended, appends_to, block_of
 from forscan.model import Output, Refusal, Refused
 from forscan.passes.draft import Draft
+from forscan.passes.idle import idle_start
 from forscan.syntax.code import one_line, removal
 from forscan.syntax.names import binds, names_in, singular
 from forscan.syntax.source import Edit
@@ -32,33 +33,9 @@ def append_to_ys(draft: Draft) -> Draft:
         if filled.fresh:
             gone.setdefault(filled.definition, set()).add(filled.name)
     edits = [_without_names(draft, made, names) for made, names in gone.items()]
-    edits += [
-        removal(draft.context.source, buffer)
-        for made, names in gone.items()
-        for buffer in _dead_buffers(draft, made, names)
-    ]
+    starts = (idle_start(draft, name, made) for made, names in gone.items() for name in names)
+    edits += [removal(draft.context.source, start) for start in starts if start is not None]
     return replace(draft, edits=(*draft.edits, *edits))
-
-
-def _dead_buffers(draft: Draft, made: ast.Assign, names: set[str]) -> Iterator[ast.Assign]:
-    """Arrays and lists of the same name, made right before and read by nobody."""
-    block = block_of(draft.statement, draft.context)
-    for name in names if made in block else ():
-        mentions = (s for s in reversed(block[: block.index(made)]) if name in names_in(s))
-        match next(mentions, None):
-            case ast.Assign(targets=[ast.Name(id=target)], value=value) as buffer:
-                if target == name and _is_idle(draft, value):
-                    yield buffer
-
-
-def _is_idle(draft: Draft, value: ast.expr) -> bool:
-    """Whether making a value has no effect."""
-    match value:
-        case ast.Call(func=maker):
-            return (draft.context.resolve(maker) or "").startswith("jax.numpy.")
-        case ast.BinOp(left=ast.List(elts=items), op=ast.Mult()) | ast.List(elts=items):
-            return all(isinstance(i, ast.Constant | ast.Name) for i in items)
-    return False
 
 
 def _without_names(draft: Draft, made: ast.Assign, names: set[str]) -> Edit:
@@ -123,7 +100,7 @@ def _one_list(draft: Draft, filled: FilledList) -> Draft:
             ordered = _in_order(draft, filled.name)
             flat = f"{filled.name} = {ordered}.reshape(-1, *{filled.name}.shape[2:])"
             rest = (*rest, flat)
-        if filled.seeded:
+        if filled.seeded and filled.uses:
             stack = f"{draft.spelling.jnp}.stack({filled.name})"
             joined = f"{draft.spelling.jnp}.concatenate([{stack}, {_in_order(draft, result)}])"
             rest = (f"{filled.name} = {joined}",)
@@ -236,6 +213,7 @@ class _Uses:
         self.after: tuple[str, ...] = ()
         self.tree = False
         self.plain = 0  # uses that see the array as it is, in visiting order
+        self.of_nothing = False  # `jnp.array(out)` is an array of an empty list too
         # These are put together in the order of visiting already.
         joined = filled.seeded or len(filled.appends) > 1
         self.reverse = draft.loop.reverse and not joined
@@ -280,7 +258,7 @@ class _Uses:
     @property
     def may_be_none(self) -> bool:
         """Whether the uses take None where nothing was appended: they run only otherwise."""
-        return not self.as_array or not (self.plain or self.after)
+        return not self.as_array or not (self.plain or self.after or self.of_nothing)
 
     def array_items(self) -> bool:
         value = self.filled.values[0]
@@ -349,6 +327,7 @@ class _Uses:
             return False
         if len(call.args) > 2:
             return False
+        self.of_nothing = self.of_nothing or path != "jax.numpy.stack"
         text = self.name(flipped)
         if axis is not None and ast.unparse(axis) != "0":
             jnp = self.draft.spelling.jnp
@@ -364,7 +343,7 @@ class _Uses:
         if not self.array_items():
             return False
         value = self.filled.values[0]
-        if is_floating(value, self.context) and len(call.args) == 1:
+        if Floating(self.context).holds(value) and len(call.args) == 1:
             self.replace(call, f"{self.draft.spelling.jnp}.sum({self.filled.name}, axis=0)")
         else:
             self.plain += 1

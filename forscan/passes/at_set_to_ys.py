@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, replace
 
-from forscan.analyse.buffers import written
+from forscan.analyse.buffers import is_weakly_filled, written
 from forscan.analyse.lists import block_of
 from forscan.analyse.trip_count import Extent, dimension, extent, leading
 from forscan.model import Output
@@ -92,6 +92,8 @@ def _definition(draft: Draft, name: str) -> tuple[Extent, bool] | None:
             return None
         target, call = statement.targets[0], statement.value
         if not isinstance(target, ast.Name) or not isinstance(call, ast.Call) or not call.args:
+            return None
+        if is_weakly_filled(call, draft.context):
             return None
         tail = (draft.context.resolve(call.func) or "").removeprefix("jax.numpy.")
         if tail in _LIKE:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 
 from forscan.analyse.carry_types import CarryTypes
-from forscan.analyse.trip_count import leading
+from forscan.analyse.trip_count import extent, leading, stable
 from forscan.passes.draft import Draft
 from forscan.passes.index_to_carry import trip_count
 from forscan.syntax.names import is_place, reads
@@ -20,9 +20,26 @@ def guard_empty(draft: Draft) -> Draft:
     counter = draft.loop.counter
     if draft.target != "scan" or counter is None or draft.trips is None or not draft.trips.base:
         return draft
-    if draft.loop.outputs or not _is_risky(draft):
+    if draft.loop.outputs or not _is_risky(draft) or _is_guarded(draft):
         return draft  # stacking a list that stays empty raises as well
     return draft.with_loop(guard=f"{trip_count(counter)} > 0")
+
+
+def _is_guarded(draft: Draft) -> bool:
+    """Whether the loop stands under such a condition already."""
+    context = draft.context
+    child: ast.AST = draft.statement
+    parent = context.parent(child)
+    while parent is not None and parent is not context.node:
+        match parent:
+            case ast.If(
+                test=ast.Compare(left=left, ops=[ast.Gt()], comparators=[ast.Constant(value=0)]),
+                body=body,
+            ) if child in body and stable(left, context):
+                if extent(left, context) == draft.trips:
+                    return True
+        child, parent = parent, context.parent(parent)
+    return False
 
 
 def _is_risky(draft: Draft) -> bool:

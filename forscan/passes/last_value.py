@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 
 from forscan.analyse.items import is_array_expression
 from forscan.analyse.trip_count import literal_int
 from forscan.model import Carry, Output, Refusal, Refused
 from forscan.passes.draft import Draft
-from forscan.syntax.code import expression
+from forscan.passes.idle import idle_start
+from forscan.syntax.code import expression, removal
 from forscan.syntax.names import reads
 
 
@@ -37,6 +39,10 @@ def _from_output(draft: Draft, name: str) -> Draft:
     value = ast.Name(name, ast.Load())
     if not is_array_expression(value, draft.statement.body, draft.context):
         line = f"{name} = {draft.spelling.sliced_leaves(ys, last)}"
+    start = idle_start(draft, name, draft.statement) if name in draft.state.bound_before else None
+    if start is not None and name not in draft.state.targets:
+        edit = removal(draft.context.source, start)
+        draft = replace(draft, edits=(*draft.edits, edit))
     return draft.with_loop(outputs=(*draft.loop.outputs, output), after=(line, *draft.loop.after))
 
 

@@ -16,6 +16,7 @@ from forscan.passes.index_to_xs import index_to_xs
 from forscan.passes.last_value import last_value
 from forscan.passes.tables import lift_tables
 from forscan.passes.trees_to_xs import trees_to_xs
+from forscan.passes.turn_around import turn_around
 from forscan.passes.windows import windows
 from forscan.passes.xs_to_index import xs_to_index
 
@@ -34,6 +35,7 @@ PASSES: tuple[Pass, ...] = (
     fold_outputs,
     guard_empty,
     index_to_carry,
+    turn_around,
     count_up,
 )
 

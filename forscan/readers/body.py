@@ -5,16 +5,17 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, replace
 from enum import Enum
+from functools import cached_property
 
 from forscan.analyse.kinds import ARRAY, NOTHING, UNKNOWN, Kind, of_items, returned_kind
 from forscan.find.context import FunctionContext
 from forscan.find.traced import Function
+from forscan.readers.mutations import changed_containers
 from forscan.syntax.code import Code, expression
 from forscan.syntax.names import binds, walk_scope
 from forscan.syntax.rename import renamed
 from forscan.syntax.walk import walk, walk_all
 
-_MUTATING = {"append", "extend", "pop", "update", "insert", "clear", "remove", "setdefault"}
 NO_PARAMETER = "_none"
 """Stands for the parameter that a body with one parameter does not have; it comes first."""
 
@@ -80,11 +81,10 @@ class Body:
             return FunctionContext(self.context.module, self.function)
         return self.context
 
-    @property
-    def mutates(self) -> bool:
-        """Whether it changes in place a container that it may have been given."""
-        own = _own_lists(self.nodes)
-        return any(_is_mutation(n, own) for n in walk_all(self.nodes))
+    @cached_property
+    def mutations(self) -> list[ast.expr]:
+        """The containers, as the file has them, that it changes in place and has not made."""
+        return changed_containers(self.nodes, self.context.module.traced.candidates)
 
     @property
     def names(self) -> set[str]:
@@ -106,6 +106,19 @@ class Body:
             returned=renamed(self.returned, names),
             parameters=(first, second),
         )
+
+    def without_deletion(self, names: set[str]) -> Body:
+        """Without `del x` of names that are no variables any more."""
+        edits = []
+        for node in walk_all(self.code.statements):
+            if isinstance(node, ast.Delete):
+                kept = [t for t in node.targets if not (isinstance(t, ast.Name) and t.id in names)]
+                if not kept:
+                    edits.append(self.code.remove(node))
+                elif len(kept) < len(node.targets):
+                    text = ", ".join(self.code.segment(t) for t in kept)
+                    edits.append(self.code.replace(node, f"del {text}"))
+        return replace(self, code=Code(self.code.edited(edits).text.strip("\n")))
 
     def kind(self, arguments: tuple[Kind, Kind]) -> Kind:
         """The kind of what it returns."""
@@ -172,25 +185,3 @@ def positional(
 def as_pair(returned: str, takes: Takes) -> str:
     """What a body returns, with None for the carry that a map does not have."""
     return f"(None, ({returned}))" if takes is Takes.SLICE else returned
-
-
-def _own_lists(nodes: list[ast.AST]) -> set[str]:
-    """Names that the code gives to new lists."""
-    return {
-        n.targets[0].id
-        for n in nodes
-        if isinstance(n, ast.Assign)
-        and isinstance(n.targets[0], ast.Name)
-        and isinstance(n.value, ast.List)
-    }
-
-
-def _is_mutation(node: ast.AST, own: set[str]) -> bool:
-    if isinstance(node, ast.Subscript | ast.Attribute):
-        return not isinstance(node.ctx, ast.Load)
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        value = node.func.value
-        if isinstance(value, ast.Name) and value.id in own:
-            return False
-        return node.func.attr in _MUTATING and not isinstance(value, ast.Subscript)
-    return False

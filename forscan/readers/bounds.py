@@ -39,6 +39,20 @@ def known(node: ast.expr, context: FunctionContext, depth: int = 4) -> int | Non
     return None
 
 
+def is_integer(node: ast.expr, context: FunctionContext) -> bool:
+    """Whether an expression surely is a Python integer: of literals, constants and shapes."""
+    if known(node, context) is not None:
+        return True
+    match node:
+        case ast.Call(func=function) if context.resolve(function) == "len":
+            return True
+        case ast.Subscript(value=ast.Attribute(attr="shape"), slice=index):
+            return not isinstance(index, ast.Slice)
+        case ast.BinOp(op=ast.Add() | ast.Sub() | ast.Mult() | ast.FloorDiv()):
+            return is_integer(node.left, context) and is_integer(node.right, context)
+    return False
+
+
 def check_length(site: Site, node: ast.expr) -> None:
     """Refuses what Python cannot count.
 

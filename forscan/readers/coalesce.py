@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from forscan.model import Carry, Output
 from forscan.syntax.code import Code, expression
-from forscan.syntax.names import binds, reads
+from forscan.syntax.names import all_names, binds, reads
 from forscan.syntax.rename import renamed
+from forscan.syntax.source import Edit
 from forscan.syntax.walk import walk, walk_all
 
 Parts = tuple[Code, list[Carry], list[Output]]
@@ -21,6 +22,28 @@ def coalesced(code: Code, carries: Sequence[Carry], outputs: Sequence[Output]) -
     for place in range(len(carries)):
         parts = _one(place, *parts)
     return parts
+
+
+def renamed_carry(parts: Parts, old: str, new: str) -> Parts | None:
+    """The body with another name for a part of the state, None where that is not free."""
+    code, carries, outputs = parts
+    texts = [c.update for c in carries] + [o.value for o in outputs]
+    taken = {c.target for c in carries}.union(*map(all_names, (code.tree, *map(expression, texts))))
+    if new in taken or not (old.isidentifier() and new.isidentifier()) or _defines(code, old):
+        return None
+    names = {old: new}
+    moved = [
+        replace(c, target=names.get(c.target, c.target), update=renamed(c.update, names))
+        for c in carries
+    ]
+    values = [replace(o, value=renamed(o.value, names)) for o in outputs]
+    return Code(renamed(code.text, names)), moved, values
+
+
+def _defines(code: Code, name: str) -> bool:
+    """Whether a name is that of a function or class in the code, which is not renamed."""
+    defined = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    return any(isinstance(n, defined) and n.name == name for n in walk(code.tree))
 
 
 def _one(place: int, code: Code, carries: list[Carry], outputs: list[Output]) -> Parts:
@@ -78,12 +101,33 @@ def _deletes(statements: list[ast.stmt]) -> bool:
 
 def _without_copy(code: Code, name: str) -> Code:
     """Without `x = x`, where it stands on a line of its own."""
-    for statement in code.statements:
-        match statement:
-            case ast.Assign(targets=[ast.Name(id=target)], value=ast.Name(id=value)) if (
-                target == value == name
-            ):
-                line = code.text[code.line_start(code.start(statement)) :].partition("\n")[0]
-                if line == code.segment(statement):
-                    return Code(code.edited([code.remove(statement)]).text.strip("\n"))
-    return code
+    edits = []
+    for suite, branch in _suites(code.tree):
+        for statement in suite:
+            match statement:
+                case ast.Assign(targets=[ast.Name(id=target)], value=ast.Name(id=value)) if (
+                    target == value == name
+                ):
+                    line = code.text[code.line_start(code.start(statement)) :].partition("\n")[0]
+                    if line.strip() == code.segment(statement):
+                        edits.append(_removal(code, statement, suite, branch))
+    return Code(code.edited(edits).text.strip("\n")) if edits else code
+
+
+def _suites(tree: ast.Module) -> Iterator[tuple[list[ast.stmt], ast.If | None]]:
+    """The suites of the body and of its branches, these with their `if`."""
+    yield tree.body, None
+    for node in walk_all(tree.body):
+        if isinstance(node, ast.If):
+            yield node.body, node
+            yield node.orelse, node
+
+
+def _removal(code: Code, copy: ast.stmt, suite: list[ast.stmt], branch: ast.If | None) -> Edit:
+    """Drops a copy, with the `else` that is there for nothing else."""
+    if branch is None or len(suite) > 1:
+        return code.remove(copy)
+    between = code.text[code.end(branch.body[-1]) : code.start(copy)]
+    if suite is branch.orelse and between.split() == ["else:"]:
+        return Edit(code.line_end(code.end(branch.body[-1])), code.line_end(code.end(copy)), "")
+    return code.replace(copy, "pass")

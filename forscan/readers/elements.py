@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
+from forscan.analyse.arrays import TREE_MAPS
 from forscan.analyse.items import used_as_an_array
 from forscan.analyse.kinds import ARRAY, UNKNOWN, kind_of, of_items
 from forscan.analyse.kinds import Kind as ValueKind
@@ -27,11 +28,14 @@ class Elements:
     Args:
       site: the call.
       xs: its xs.
+      length: its trip count, where that is given.
       reverse: whether the last slice comes first.
     """
 
-    def __init__(self, site: Site, xs: ast.expr, reverse: bool) -> None:
-        self.site, self.reverse = site, reverse
+    def __init__(
+        self, site: Site, xs: ast.expr, length: ast.expr | None = None, reverse: bool = False
+    ) -> None:
+        self.site, self.length, self.reverse = site, length, reverse
         self.context = site.context
         self.given = xs
         self.display, self.statement = own_tuple(site, xs)
@@ -116,8 +120,10 @@ class Elements:
         return Element(name, self.text(self.display), is_array=False, parts=texts)
 
     def element(self, lax: LaxLoop, name: str, source: ast.expr) -> Element:
+        source = self.whole_tree(source)
         kind = kind_of(source, self.context)
-        is_array = kind.is_array or (kind == UNKNOWN and _uses_as_array(lax.body, lax.own(name)))
+        used = _uses_as_array(lax.body, lax.own(name)) and not self.may_be_none(source)
+        is_array = kind.is_array or (kind == UNKNOWN and used)
         text = self.text(source)
         if not is_array and not isinstance(source, ast.Name | ast.Attribute | ast.Subscript):
             # It is read in each iteration, so it is made once.
@@ -125,6 +131,42 @@ class Elements:
             lax.before.append(f"{bound} = {text}")
             text = bound
         return Element(name, text, is_array)
+
+    def may_be_none(self, source: ast.expr) -> bool:
+        """Whether xs are a parameter that is None where nobody gives it."""
+        if self.length is None or isinstance(self.context.node, ast.Module):
+            return False
+        a = self.context.node.args
+        names = [p.arg for p in (*a.posonlyargs, *a.args)]
+        pairs = [*zip(names[::-1], a.defaults[::-1], strict=False)]
+        pairs += [(p.arg, d) for p, d in zip(a.kwonlyargs, a.kw_defaults, strict=True) if d]
+        return isinstance(source, ast.Name) and any(
+            name == source.id and isinstance(d, ast.Constant) and d.value is None
+            for name, d in pairs
+        )
+
+    def whole_tree(self, source: ast.expr) -> ast.expr:
+        """The tree whose leaves are cut to the trip count, as only so many slices are taken."""
+        match source:
+            case ast.Call(
+                func=function,
+                args=[
+                    ast.Lambda(
+                        args=ast.arguments(args=[ast.arg(arg=leaf)]),
+                        body=ast.Subscript(
+                            value=ast.Name(id=cut),
+                            slice=ast.Slice(lower=None, upper=end, step=None),
+                        ),
+                    ),
+                    tree,
+                ],
+                keywords=[],
+            ) if (
+                leaf == cut and self.context.resolve(function) in TREE_MAPS
+            ):
+                if end is not None and self.length is not None:
+                    return tree if self.text(end) == self.text(self.length) else source
+        return source
 
     def trip_count(self, elements: list[Element]) -> str:
         """The length of an array among the xs, else of the first leaf."""

@@ -11,7 +11,8 @@ from forscan.analyse.effects import Effects, refuse
 from forscan.analyse.growth import growing_integers
 from forscan.analyse.lists import FilledList, find_lists
 from forscan.analyse.numbers import LARGEST_INDEX
-from forscan.analyse.state import State, captured_outside, state_of
+from forscan.analyse.settled import Settled
+from forscan.analyse.state import State, captured_outside, state_of, without_idle_starts
 from forscan.analyse.trip_count import Extent, literal_int
 from forscan.analyse.uses import Kind, Use, Uses
 from forscan.find.context import FunctionContext
@@ -44,7 +45,9 @@ def read(site: Site, target: str) -> Draft:
     lists, wrong_lists = find_lists(node, context)
     names = {filled.name for filled in lists}
     state = _without_lists(state, names)
-    uses = _index_uses(space, node, context)
+    if target == "scan":
+        state = without_idle_starts(state, node, context)
+    uses = _index_uses(space, node, state, context)
     reasons += [
         *Effects(context, node.body, names, own_containers(node, context)).reasons(),
         *wrong_lists,
@@ -181,13 +184,15 @@ def _unbound(state: State, node: ast.For) -> list[Refusal]:
     ]
 
 
-def _index_uses(space: Space, node: ast.For, context: FunctionContext) -> list[Use]:
+def _index_uses(space: Space, node: ast.For, state: State, context: FunctionContext) -> list[Use]:
     if space.counter is None:
         return []
     bounds = [literal_int(expression(t)) for t in (space.counter.start, space.counter.stop)]
     known = [abs(b) for b in bounds if b is not None]
     largest = max(known) if len(known) == len(bounds) else max([*known, LARGEST_INDEX])
-    return Uses(context, node.body, largest=largest).of(space.counter.name, integer=True)
+    settled = Settled(node, state, context)
+    uses = Uses(context, node.body, largest=largest, settled=settled)
+    return uses.of(space.counter.name, integer=True)
 
 
 def _functions_after(state: State, node: ast.For) -> list[Refusal]:

@@ -10,8 +10,9 @@ from forscan.analyse.uses import Kind, Use, Uses
 from forscan.find.context import FunctionContext
 from forscan.model import Carry, Counter, Refusal, Refused
 from forscan.readers.lax_loop import LaxLoop
+from forscan.readers.parts import names_in_lines
 from forscan.syntax.code import Code, expression
-from forscan.syntax.names import binds, names_in, reads
+from forscan.syntax.names import binds, reads
 from forscan.syntax.source import Edit, Text, apply_edits
 from forscan.syntax.walk import walk
 
@@ -91,27 +92,29 @@ def _is_float(use: Use, context: FunctionContext) -> bool:
     )
 
 
-def counted(lax: LaxLoop, start: str | None) -> Counter | None:
+def counted(lax: LaxLoop, numbers: tuple[str, str, str] | None) -> Counter | None:
     """An index that a scan carries, since in its xs it would be strongly typed.
 
     Args:
       lax: the loop.
-      start: the only start that will do, None for any.
+      numbers: start, end and step, where the trip count is written as those of a range.
 
     Returns:
-      The index from its literal start on, taken out of the carry, without an end.
+      The index from its literal start on, taken out of the carry, without an end where
+      none was given.
     """
+    wanted, stop, step = numbers or ("", "", "1")
     for carry in lax.carries:
         first = literal_int(expression(_unwrapped(carry.init)))
-        if first is None or start not in (None, str(first)):
+        if first is None or wanted not in ("", str(first)):
             continue
         if lax.body.called or is_wanted(lax, carry):
             continue
         if any(_is_hazard(u, lax.body.place) for u in _uses(lax, carry.target)):
             continue
-        if take_counter(lax, carry):
+        if take_counter(lax, carry, step):
             check_index(lax, carry.target)
-            return Counter(carry.target, "", str(first))
+            return Counter(carry.target, stop, str(first), step)
     return None
 
 
@@ -127,36 +130,35 @@ def is_wanted(lax: LaxLoop, carry: Carry) -> bool:
     """Whether anybody reads the last value of a carry."""
     if carry.result is None:
         return False
-    after = {n for line in lax.after for n in names_in(ast.parse(f"def f():\n    {line}"))}
-    return lax.call.results.rest is None or carry.target in after
+    return lax.call.results.rest is None or carry.target in names_in_lines(lax.after)
 
 
-def take_counter(lax: LaxLoop, carry: Carry) -> bool:
-    """Takes a carry out that every iteration raises by one at its end, if it is one."""
+def take_counter(lax: LaxLoop, carry: Carry, step: str = "1") -> bool:
+    """Takes a carry out that every iteration raises by the step at its end, if it is one."""
     name = carry.target
     writers = [s for s in lax.code.statements if name in binds(s)]
-    if not writers and not _is_next(carry.update, name):
+    if not writers and not _is_next(carry.update, name, step):
         return False
     if writers:
         [statement, *others] = writers
         behind = lax.code.statements[lax.code.statements.index(statement) + 1 :]
         values = [c.update for c in lax.carries if c is not carry] + [o.value for o in lax.outputs]
         read = any(name in reads(n) for n in (*behind, *map(expression, values)))
-        if others or read or carry.update != name or not _raises(statement, name):
+        if others or read or carry.update != name or not _raises(statement, name, step):
             return False
         lax.code = Code(lax.code.edited([lax.code.remove(statement)]).text.strip("\n"))
     lax.carries = [c for c in lax.carries if c is not carry]
     return True
 
 
-def _raises(statement: ast.stmt, name: str) -> bool:
+def _raises(statement: ast.stmt, name: str, step: str) -> bool:
     match statement:
         case ast.Assign(targets=[ast.Name()], value=value):
-            return _is_next(ast.unparse(value), name)
-        case ast.AugAssign(op=ast.Add(), value=ast.Constant(value=1)):
-            return True
+            return _is_next(ast.unparse(value), name, step)
+        case ast.AugAssign(op=ast.Add(), value=value):
+            return ast.unparse(value) == step
     return False
 
 
-def _is_next(text: str, name: str) -> bool:
-    return ast.unparse(expression(text)) in (f"{name} + 1", f"1 + {name}")
+def _is_next(text: str, name: str, step: str) -> bool:
+    return ast.unparse(expression(text)) in (f"{name} + {step}", f"{step} + {name}")

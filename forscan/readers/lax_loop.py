@@ -16,7 +16,7 @@ from forscan.model import Carry, Loop, Output, Reading
 from forscan.readers.body import Body
 from forscan.readers.called import called_body
 from forscan.readers.calls import is_forgotten
-from forscan.readers.coalesce import coalesced
+from forscan.readers.coalesce import coalesced, renamed_carry
 from forscan.readers.inlined import read_body
 from forscan.readers.item_names import with_named_items
 from forscan.readers.naming import CannotRename, Naming, is_start, names_in
@@ -25,9 +25,11 @@ from forscan.readers.parts import (
     Call,
     as_carry,
     bare_name,
+    holds_arrays,
     inside_function,
     is_none,
     joined,
+    names_in_lines,
     segment,
 )
 from forscan.readers.patterns import (
@@ -56,6 +58,7 @@ class LaxLoop:
       before, after: statements around it.
       ys: an expression for the ys, where it is not the first output.
       gone: statements whose values the loop takes over.
+      items: the names of the state, or of its items where the body takes it apart.
       other: the name of the parameter that is not the carry.
     """
 
@@ -68,7 +71,10 @@ class LaxLoop:
     before: list[str] = field(default_factory=list)
     after: list[str] = field(default_factory=list)
     gone: list[ast.stmt] = field(default_factory=list)
+    items: list[str] = field(default_factory=list)
     ys: str | None = None
+    _naming: Naming = field(init=False)
+    _chosen: dict[str, str] = field(init=False)
 
     @classmethod
     def read(cls, site: Site, call: Call) -> LaxLoop:
@@ -145,17 +151,36 @@ class LaxLoop:
         self.code = body.code
         if body.before:
             self.before.append(body.before)
+        own = [] if pattern is None else leaves(pattern) or []
+        self.items = [carry] if pattern is None else [names[i] for i in own]
         update, value = self._returned(carry)
         if value is not None:
             self._add_outputs(value)
         if pattern is None:
             self._add_whole(carry, update)
         else:
-            self._add_items(pattern, [names[i] for i in leaves(pattern) or ()], starts, update)
+            self._add_items(pattern, starts, update)
         if not body.called:
             parts = coalesced(self.code, self.carries, self.outputs)
             self.code, self.carries, self.outputs = parts
+            for c in self.carries:
+                self._take_result_name(c)
         self._finish_results(pattern)
+        self.carries = [c for c in self.carries if not self._is_idle(c)]
+
+    def _take_result_name(self, carry: Carry) -> None:
+        """The name of its result for a part of the state, where the body needs it no more."""
+        old, new = carry.target, carry.result
+        if new is None or new in {self.other, *names_in(self.call.results.ys)}:
+            return
+        parts = renamed_carry((self.code, self.carries, self.outputs), old, new)
+        if parts is None or self._naming.clashes(new, expression(carry.init)):
+            return
+        self.code, self.carries, self.outputs = parts
+        names = {old: new}
+        self.items = [names.get(i, i) for i in self.items]
+        self._chosen = {k: names.get(v, v) for k, v in self._chosen.items()}
+        self.body = self.body.renamed(names)
 
     def _carry_pattern(self) -> ast.expr | None:
         """The pattern of `a, b = carry` at the head of a body that returns a tuple for it."""
@@ -196,7 +221,7 @@ class LaxLoop:
             body,
             call.function,
             call.sources,
-            all_names(ast.parse(inside_function(rest))) if rest else (),
+            all_names(inside_function(rest)) if rest else (),
             [*names_in(results.carry), *names_in(results.ys), *reads(results.gone or [])],
         )
         items = None if pattern is None else leaves(pattern)
@@ -215,9 +240,9 @@ class LaxLoop:
                 naming.chosen[name] = name
             else:
                 naming.choose(name)
-        self._chosen = naming.chosen
+        self._naming, self._chosen = naming, naming.chosen
         constants = self._constants()
-        self.body = body.renamed({**naming.chosen, **constants})
+        self.body = body.without_deletion(set(constants)).renamed({**naming.chosen, **constants})
 
     def _constants(self) -> dict[str, str]:
         """Parameters that are always None, written as such."""
@@ -227,8 +252,8 @@ class LaxLoop:
         bound = set(binds(self.body.code.statements))
         if is_none(self.call.init) and carry not in bound:
             found[carry] = "None"
-        if self.other_kind == NOTHING and other not in bound:
-            found[other] = "None"
+        if self.call.constant is not None and other not in bound:
+            found[other] = self.call.constant
         return found
 
     def _returned(self, carry: str) -> tuple[str, str | None]:
@@ -266,23 +291,35 @@ class LaxLoop:
             result = carry
         self.carries.append(Carry(carry, start, update, result))
 
+    def _is_idle(self, carry: Carry) -> bool:
+        """Whether a part of the state stays what it is, and nobody looks at it."""
+        wanted = carry.result or carry.target in names_in_lines(self.after)
+        return carry.update == carry.target and not wanted and not self.reads_besides(carry)
+
+    def reads_besides(self, carry: Carry) -> bool:
+        """Whether anything but its own update reads a part of the state."""
+        texts = [o.value for o in self.outputs]
+        texts += [c.update for c in self.carries if c is not carry]
+        return any(carry.target in reads(n) for n in (self.code.tree, *map(expression, texts)))
+
     def _start(self, target: str, node: ast.expr) -> str:
         """Python for a start value; what had a name for this loop only needs it no more."""
-        starts = Starts(self.site, self.body)
+        starts = Starts(self.site, self.body, map(self.own, self.items))
+        own = self.own(target)
         if isinstance(node, ast.Name) and node.id != target:
             value, statement = own_value(self.site, node)
-            if statement is not None and starts.text(node) == node.id:
+            if statement is not None and starts.text(node, own) == node.id:
                 self.gone.append(statement)
-                return starts.text(value)
-        return starts.text(node)
+                return starts.text(value, own)
+        return starts.text(node, own)
 
     def _add_items(
         self,
         pattern: ast.expr,
-        names: list[str],
         starts: list[ast.expr | None],
         update: str,
     ) -> None:
+        names = self.items
         found = head_unpacking(self.code, self.body.parameters[self.call.carry_at])
         assert found is not None
         self.code = Code(self.code.edited([removal(self.code, found[0])]).text.strip("\n"))
@@ -328,7 +365,8 @@ class LaxLoop:
                 kinds = kind.items or (UNKNOWN,) * len(node.elts)
                 for item, part, its in zip(pattern.elts, node.elts, kinds, strict=True):
                     target = self._forgotten(ast.unparse(item))
-                    self.outputs.append(Output(segment(value, part), target, its.is_array))
+                    text = self._kept(segment(value, part), its)
+                    self.outputs.append(Output(text, target, its.is_array))
                 return
         name = results.ys
         if results.item_of_ys is not None and isinstance(node, ast.Tuple):
@@ -337,15 +375,25 @@ class LaxLoop:
                 return
         if name is None:
             name = self.site.context.fresh.name("ys", "outputs")
-        self.outputs.append(Output(value, name, kind.is_array, inline=results.ys is None))
+        text = self._kept(value, kind)
+        self.outputs.append(Output(text, name, kind.is_array, inline=results.ys is None))
 
     def _add_item(self, value: str, node: ast.Tuple, kind: Kind, item: int) -> None:
         """Only one item of the outputs is read: the others are not collected."""
         kinds = kind.items or (UNKNOWN,) * len(node.elts)
         name = self.site.context.fresh.name("ys", "outputs")
-        part = segment(value, node.elts[item])
+        part = self._kept(segment(value, node.elts[item]), kinds[item])
         self.outputs.append(Output(part, name, kinds[item].is_array, inline=True))
         self.ys = f"({', '.join(name if i == item else 'None' for i in range(len(node.elts)))},)"
+
+    def _kept(self, value: str, kind: Kind) -> str:
+        """An output as it is now, where the next iteration may change a container in it."""
+        changed = {c.id if isinstance(c, ast.Name) else "" for c in self.body.mutations}
+        replaced = changed <= set(map(self.own, self.items))  # items of the state, as wholes
+        item = isinstance(expression(value), ast.Subscript)
+        if not changed or holds_arrays(kind) or (replaced and item):
+            return value
+        return self.site.context.module.spelling(self.site.node).copied(value)
 
     # Behind the loop.
 
@@ -378,10 +426,10 @@ class LaxLoop:
         inside = Text(source.text[source.start(statement) : source.end(statement)]).comments()
         leading = [*inside, *([tail] if tail else [])]
         behind = self.call.results.gone
-        edits: list[Edit] = [removed(source, s) for s in self.gone]
-        edits += [removed(source, behind)] if behind is not None else []
+        edits: list[Edit] = [removed(source, s, statement) for s in self.gone]
+        edits += [removed(source, behind, statement)] if behind is not None else []
         if self.body.definition is not None:
-            edits.append(removed(source, self.body.definition))
+            edits.append(removed(source, self.body.definition, statement))
         loop = replace(
             loop,
             body=self.code,

@@ -45,13 +45,23 @@ class Naming:
         gone = body.definition or function
         inside = set(walk(gone))
         self.foreign = self._foreign(inside)
-        self.captured = {
-            name
-            for name, functions in self.context.captured.items()
-            if any(f not in inside for f in functions)
-        }
+        self.captured, self.captured_later = self._captured(site, inside)
         self.live = self._live_after(site) | set(after)
         self.chosen: dict[str, str] = {}
+
+    def _captured(self, site: Site, inside: set[ast.AST]) -> tuple[set[str], set[str]]:
+        """Names that other functions read, and those that only functions behind the loop do."""
+        end = site.statement.end_lineno or site.statement.lineno
+        around = self.context.parent(site.statement) is not self.context.node
+        earlier: set[str] = set()
+        later: set[str] = set()
+        for name, functions in self.context.captured.items():
+            others = [f for f in functions if f not in inside]
+            if any(around or getattr(f, "lineno", 0) <= end for f in others):
+                earlier.add(name)
+            elif others:
+                later.add(name)
+        return earlier, later
 
     def _foreign(self, inside: set[ast.AST]) -> set[str]:
         """Names that the function reads from around it: they must not become its own."""
@@ -87,7 +97,7 @@ class Naming:
         own = isinstance(start, ast.Name) and start.id == name
         if name in self.sources and not own:
             return True
-        return name in self.live and name not in self.written
+        return name in self.live | self.captured_later and name not in self.written
 
     def choose(
         self, name: str, wishes: Sequence[str | None] = (), start: ast.expr | None = None
@@ -101,7 +111,8 @@ class Naming:
             if not self.clashes(wish, start):
                 break
         else:
-            wish = self.context.fresh.name(f"{name}_i" if len(name) > 1 else name, f"{name}_in")
+            stem = name.rstrip("_") or name
+            wish = self.context.fresh.name(f"{stem}_i" if len(name) > 1 else name, f"{stem}_in")
         if wish != name:
             self._check(name)
         self.chosen[name] = wish

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
-from forscan.analyse.kinds import NOTHING, Kind
+from forscan.analyse.kinds import NOTHING, Kind, of_items
 from forscan.analyse.traced_bounds import numbers_in
-from forscan.analyse.trip_count import add
+from forscan.analyse.trip_count import add, extent, leading
 from forscan.find.sites import Site
 from forscan.model import Counter, Element, Loop, Reading, Refusal, Refused
 from forscan.readers.body import Body, Takes
@@ -17,7 +17,7 @@ from forscan.readers.elements import Elements, arange, index_is_a_number
 from forscan.readers.index import counted
 from forscan.readers.lax_loop import LaxLoop
 from forscan.readers.parts import Call, names_read
-from forscan.syntax.code import Code, one_line
+from forscan.syntax.code import Code, expression, one_line
 
 
 class OverXs:
@@ -45,8 +45,13 @@ class OverXs:
         self.given = given
         self.xs = self.optional("xs")
         self.length = self.optional("length")
+        self.constant = None if self.xs is not None else "None"
+        if self.length is not None and self.xs is not None and _has_no_leaves(self.xs):
+            self.constant, self.xs = self.text(self.xs), None
         self.reverse = self.flag("reverse")
-        self.elements = Elements(site, self.xs, self.reverse) if self.xs is not None else None
+        self.elements = None
+        if self.xs is not None:
+            self.elements = Elements(site, self.xs, self.length, self.reverse)
         self.display = self.elements.display if self.elements is not None else None
 
     def optional(self, name: str) -> ast.expr | None:
@@ -86,6 +91,7 @@ class OverXs:
                 has_outputs=True,
                 sources=names_read([self.display, self.length]),
                 other=self.slice_kind,
+                constant=self.constant,
                 copied=self.copied,
                 takes=self.takes,
             ),
@@ -107,6 +113,7 @@ class OverXs:
             elements=tuple(elements),
             length=None if counter or (arrays and self.length is None) else self.trips(elements),
             reverse=self.reverse,
+            strict=self.may_differ(counter, elements),
             unroll=self.text(unroll) if unroll is not None else None,
         )
         return lax.reading(loop)
@@ -127,6 +134,15 @@ class OverXs:
         assert self.elements is not None
         return self.elements.trip_count(elements)
 
+    def may_differ(self, counter: Counter | None, elements: list[Element]) -> bool:
+        """Whether nothing in the source shows that all xs are of one length."""
+        sources = [source for e in elements for source in e.parts or (e.source,)]
+        lengths = {leading(expression(s), self.context) for s in sources}
+        if counter is not None and counter.step == "1":
+            start = int(counter.start) if counter.start.isdecimal() else 0
+            lengths.add(extent(expression(counter.stop), self.context) + -start)
+        return len(lengths) > 1
+
     def may_be_empty(self) -> bool:
         """A slice with a bound that is no dimension and not known, or a literal 0."""
         if self.length is not None and known(self.length, self.context) == 0:
@@ -144,14 +160,16 @@ class OverXs:
     # The slices.
 
     def slice_kind(self, body: Body) -> Kind:
-        return NOTHING if self.elements is None else self.elements.kind(body)
+        if self.elements is not None:
+            return self.elements.kind(body)
+        return NOTHING if self.constant == "None" else of_items([])
 
     def space(self, lax: LaxLoop) -> tuple[Counter | None, list[Element]]:
         """The induction variable or the elements of the loop."""
         used = lax.uses_other()
         if self.elements is None:
-            if used and lax.other != "None":
-                lax.put_first(f"{lax.other} = None")
+            if used and lax.other != self.constant:
+                lax.put_first(f"{lax.other} = {self.constant}")
             return None, []
         counter = arange(self.elements.given, self.context)
         if counter is not None and not self.index_is_a_number(lax):
@@ -164,10 +182,31 @@ class OverXs:
             return None
         if not elements and self.length is None:
             return None
-        found = counted(lax, "0" if elements else None)
+        numbers = None if elements else self.numbers()
+        found = counted(lax, numbers)
         if found is None or not lax.reads(found.name):
             return None
-        return replace(found, stop=add(self.trips(elements), int(found.start)))
+        return (
+            found if numbers else replace(found, stop=add(self.trips(elements), int(found.start)))
+        )
+
+    def numbers(self) -> tuple[str, str, str] | None:
+        """Start, end and step of `length=len(range(start, end, step))`."""
+        match self.length:
+            case ast.Call(
+                func=outer,
+                args=[ast.Call(func=inner, args=[first, end, ast.Constant(value=int()) as step])],
+            ) if (self.context.resolve(outer), self.context.resolve(inner)) == ("len", "range"):
+                return self.text(first), self.text(end), self.text(step)
+        return None
 
     def index_is_a_number(self, lax: LaxLoop) -> bool:
         return len(lax.body.own_parameters) != 2 or index_is_a_number(lax, lax.other)
+
+
+def _has_no_leaves(xs: ast.expr) -> bool:
+    """`()`, `[]` or `{}`: slices of it are what it is."""
+    match xs:
+        case ast.Tuple(elts=[]) | ast.List(elts=[]) | ast.Dict(keys=[]):
+            return True
+    return False

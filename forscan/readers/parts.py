@@ -12,6 +12,7 @@ from forscan.readers.calls import Results
 from forscan.syntax.code import Code
 from forscan.syntax.names import reads
 from forscan.syntax.source import Text
+from forscan.syntax.walk import walk
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,7 @@ class Call:
       has_outputs: whether the body returns a pair.
       sources: names that are read when the loop begins.
       other: gives the kind of what the other parameter of a body gets.
+      constant: what that is, where it is the same in all iterations.
       copied: whether the body of a module function is read as if it stood here.
       takes: what the body function is given.
     """
@@ -38,6 +40,7 @@ class Call:
     has_outputs: bool
     sources: frozenset[str]
     other: Callable[[Body], Kind]
+    constant: str | None = None
     copied: bool = False
     takes: Takes = Takes.BOTH
 
@@ -71,9 +74,22 @@ def as_carry(kind: Kind) -> Kind:
     return of_items([as_carry(k) for k in kind.items]) if kind.name == "tuple" else kind
 
 
-def inside_function(text: str) -> str:
-    """A statement where a `return` may stand."""
-    return "def f():\n    " + text.replace("\n", "\n    ")
+def holds_arrays(kind: Kind) -> bool:
+    """Whether a value is arrays, in nothing but tuples."""
+    return kind.is_array or bool(kind.items and all(map(holds_arrays, kind.items)))
+
+
+def inside_function(text: str) -> ast.stmt:
+    """The tree of a statement that may be a `return`."""
+    [function] = ast.parse("def f():\n    " + text.replace("\n", "\n    ")).body
+    assert isinstance(function, ast.FunctionDef)
+    return function.body[0]
+
+
+def names_in_lines(lines: Iterable[str]) -> set[str]:
+    """The names in statements that may be `return`s."""
+    trees = [inside_function(line) for line in lines]
+    return {n.id for tree in trees for n in walk(tree) if isinstance(n, ast.Name)}
 
 
 def names_read(nodes: Iterable[ast.expr | None]) -> frozenset[str]:

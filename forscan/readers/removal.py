@@ -17,8 +17,11 @@ def name_of(definition: ast.stmt | None) -> str | None:
     return None
 
 
-def removed(source: Text, node: ast.stmt) -> Edit:
-    """Drops a definition with the blank lines behind it, where that leaves no gap."""
+def removed(source: Text, node: ast.stmt, loop: ast.stmt) -> Edit:
+    """Drops a definition with the blank lines behind it, where that leaves no gap.
+
+    A comment above it is one of the loop, where that comes next.
+    """
     edit = removal(source, node)
     if isinstance(node, ast.FunctionDef):  # the comment on its last line moves with the body
         start = source.line_start(source.start(node))
@@ -27,7 +30,10 @@ def removed(source: Text, node: ast.stmt) -> Edit:
     end = edit.end
     after_header = before.rstrip().endswith(":")
     blank_before = before.endswith(("\n\n", "\r\n\r\n", "\r\r"))
-    while after_header or blank_before:
+    comment = before.rstrip("\r\n").rpartition("\n")[2].lstrip().startswith("#")
+    start = source.start(loop)
+    is_next = end <= start and not source.text[end:start].strip()
+    while after_header or blank_before or (comment and is_next):
         line_end = source.line_end(end)
         if source.text[end:line_end].strip() or line_end >= len(source.text):
             break

@@ -7,11 +7,20 @@ from dataclasses import dataclass, replace
 
 from forscan.analyse.arrays import Evidence, evidence, stacked
 from forscan.analyse.traced_bounds import check_bounds
-from forscan.analyse.trip_count import Extent, add, definition, extent, leading, literal_int
+from forscan.analyse.trip_count import (
+    Extent,
+    add,
+    definition,
+    extent,
+    leading,
+    literal_int,
+)
 from forscan.find.context import FunctionContext
 from forscan.model import Counter, Element, Refusal, Refused, Spelling
+from forscan.readers.bounds import is_integer
 from forscan.syntax.code import one_line
-from forscan.syntax.names import Fresh
+from forscan.syntax.names import Fresh, reads, target_names
+from forscan.syntax.slices import uncut
 from forscan.syntax.walk import walk
 
 
@@ -79,6 +88,8 @@ class _Reader:
                 return self.enumerate(target, iterable)
             if path == "zip" and self.zips(iterable):
                 return self.zip(target, arguments, strict=_is_strict(iterable))
+            if path == "jax.numpy.arange" and self.only_counts(target, iterable):
+                return self.range(target, arguments)
         if isinstance(iterable, ast.Tuple | ast.List):
             if evidence(iterable, self.context) is not Evidence.ITEMS:
                 return self.literal(target, iterable)
@@ -112,6 +123,12 @@ class _Reader:
         name, head = self.single(target)
         counter = Counter(name, stop, start, step)
         return Space(counter, reverse=reverse, head=head, trips=(self.trips(counter),))
+
+    def only_counts(self, target: ast.expr, call: ast.Call) -> bool:
+        """Whether an arange of integers is there for its length only."""
+        unused = isinstance(target, ast.Name) and not self.is_used(target.id)
+        plain = not call.keywords and 1 <= len(call.args) <= 3
+        return unused and plain and all(is_integer(a, self.context) for a in call.args)
 
     def trips(self, counter: Counter) -> Extent:
         stop = extent(ast.parse(counter.stop, mode="eval").body, self.context)
@@ -224,8 +241,21 @@ class _Reader:
             tuple(t for s in spaces for t in s.trips),
         )
         if strict or self.same_lengths(parts):  # a scan checks the lengths as well
-            return replace(space, trips=space.trips[:1])
-        return space if len(set(space.trips)) == 1 else self.trim(space)
+            space = replace(space, trips=space.trips[:1])
+        elif len(set(space.trips)) > 1:
+            space = self.trim(space)
+        return self.whole(space, target)
+
+    def whole(self, space: Space, target: ast.expr) -> Space:
+        """A zip whose items have one name is a scan over a tuple, whose slices are tuples."""
+        plain = len(space.head) == 1 and space.counter is None and len(space.elements) > 1
+        if not isinstance(target, ast.Name) or not plain:
+            return space
+        texts = tuple(e.source for e in space.elements)
+        source = f"({', '.join(texts)})"
+        length = space.length or space.elements[0].length
+        element = Element(target.id, source, is_array=False, length=length, parts=texts)
+        return replace(space, elements=(element,), head=())
 
     def same_lengths(self, parts: list[ast.expr]) -> bool:
         """Whether all parts of a zip had one length in the calls that were run."""
@@ -353,7 +383,8 @@ class _Reader:
                 "Iterate an array, or stack equal items into one before the loop.",
             )
         as_arrays = self.items_are_arrays(target) if found is Evidence.UNKNOWN else True
-        if as_arrays is False:
+        unpacked = found is Evidence.UNKNOWN and not isinstance(target, ast.Name)
+        if as_arrays is False or (unpacked and self.leaves_out(target)):
             raise _no(
                 "FSC202",
                 node,
@@ -363,13 +394,20 @@ class _Reader:
                 f"`jax.tree.map(lambda *leaves: jnp.stack(leaves), *{shown})`.",
             )
         trips = (leading(node, self.context),)
-        unpacked = found is Evidence.UNKNOWN and not isinstance(target, ast.Name)
-        length = f"len({shown})"
+        length = self.length_of(node)
         if as_arrays is None or unpacked:  # a list of equal arrays comes out right as well
             shown = f"{self.spelling.jnp}.asarray({shown})"
         if isinstance(target, ast.Name):
             return Space(elements=(Element(target.id, shown, length=length),), trips=trips)
         return self.rows(target, shown, trips)
+
+    def length_of(self, node: ast.expr) -> str:
+        """Python for the number of items, which looks at the arrays that are there already."""
+        if isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords:
+            if self.context.resolve(node.func) in ("jax.numpy.asarray", "jax.numpy.array"):
+                return f"len({self.text(node.args[0])})"
+        whole, left_out = uncut(node)
+        return add(f"len({self.text(whole)})", -left_out)
 
     def items(self, target: ast.expr, node: ast.expr) -> Space:
         """A list of equal items is stacked, leaf by leaf."""
@@ -391,6 +429,10 @@ class _Reader:
         row = self.fresh.name("row", "item")
         unpack = f"{self.text(target)} = {row}"
         return Space(elements=(Element(row, shown),), head=(unpack,), trips=trips)
+
+    def leaves_out(self, target: ast.expr) -> bool:
+        """Whether a part of an unpacked item is not used: it may be anything, a text or None."""
+        return not set(target_names(target)) <= set(reads(self.loop.body))
 
     def items_are_arrays(self, target: ast.expr) -> bool | None:
         """Whether the body uses the items only as arrays: a list there would raise."""

@@ -7,15 +7,18 @@ meets an array, which is the same only under a trace and for plain arithmetic.
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 
+from forscan.analyse.containers import made_before
 from forscan.analyse.kinds import kind_of
 from forscan.find.context import FunctionContext
 from forscan.find.sites import Site
 from forscan.readers.body import Body
 from forscan.readers.calls import is_number
 from forscan.syntax.code import one_line
+from forscan.syntax.names import binds
 from forscan.syntax.source import Edit, apply_edits
-from forscan.syntax.walk import walk_all
+from forscan.syntax.walk import walk, walk_all
 
 _RISKY_OPERATORS = (ast.Pow, ast.LShift, ast.RShift, ast.FloorDiv, ast.Div, ast.Mod)
 _ARRAY_ONLY = {"shape", "dtype", "astype", "at", "ndim", "size", "reshape", "T", "sum"}
@@ -27,18 +30,25 @@ class Starts:
     Args:
       site: the call.
       body: its body.
+      items: what the body calls the items of its state.
     """
 
-    def __init__(self, site: Site, body: Body) -> None:
+    def __init__(self, site: Site, body: Body, items: Iterable[str] = ()) -> None:
         self.site = site
         self.body = body
+        self.items = set(items)
         self.source = site.context.source
-        spelling = site.context.module.spelling(site.node)
-        self.jnp, self.jax = spelling.jnp, spelling.jax
+        self.spelling = site.context.module.spelling(site.node)
+        self.jnp, self.jax = self.spelling.jnp, self.spelling.jax
         self.traced = site.context.module.traced.reason(site.node) is not None
 
-    def text(self, node: ast.expr) -> str:
-        """Python for a start value."""
+    def text(self, node: ast.expr, name: str | None = None) -> str:
+        """Python for a start value.
+
+        Args:
+          node: the value.
+          name: what the body calls it in the file, where it is an item of the state.
+        """
         numbers = [n for n in _numbers(node) if not self.may_stay(n)]
         if numbers:
             start = self.source.start(node)
@@ -52,14 +62,35 @@ class Starts:
             ]
             return apply_edits(self.source.segment(node), edits)
         text = one_line(self.source, node)
-        if self.body.mutates and not _is_new(node):
+        if not _is_new(node) and self.is_changed(name) and not self.is_own(node):
             # The body changes what it is given; the caller's containers stay as they are.
-            return f"{self.jax}.tree.map(lambda leaf: leaf, {text})"
+            return self.spelling.copied(text)
         if not self.traced and isinstance(node, ast.Name):
             kind = kind_of(node, self.site.context)
             if not kind.is_array and not self.makes_arrays(node.id):
                 return f"{self.jax}.tree.map({self.jnp}.asarray, {text})"
         return text
+
+    def is_changed(self, name: str | None) -> bool:
+        """Whether the body may change in place what it calls by a name."""
+        changed = {c.id if isinstance(c, ast.Name) else "" for c in self.body.mutations}
+        return name in changed if name and changed <= self.items else bool(changed)
+
+    def is_own(self, node: ast.expr) -> bool:
+        """Whether a name stands for a container that was made for this loop."""
+        context, statement = self.site.context, self.site.statement
+        flat = all(isinstance(c, ast.Name) for c in self.body.mutations)
+        if not flat or not isinstance(node, ast.Name):
+            return False
+        reads = [n for n in walk(statement) if isinstance(n, ast.Name) and n.id == node.id]
+        if sum(isinstance(n.ctx, ast.Load) for n in reads) != 1:
+            return False
+        graph = context.graph
+        behind = graph.nodes[graph.statements[statement]].successors
+        seen = any(node.id in context.live[s] for s in behind)
+        if seen and node.id not in binds(statement):
+            return False
+        return made_before(node.id, statement, context) is not None
 
     def makes_arrays(self, name: str) -> bool:
         """Whether a parameter is annotated or used as an array in the body as well."""
@@ -84,7 +115,8 @@ def _plain(nodes: list[ast.AST], context: FunctionContext, depth: int) -> bool:
             if not _is_float(node):
                 return False
         if isinstance(node, ast.Attribute) and node.attr in _ARRAY_ONLY:
-            return False
+            if context.resolve(node) is None:  # not `jnp.sum`
+                return False
         if isinstance(node, ast.Call) and not _plain_call(node, context, depth):
             return False
     return True

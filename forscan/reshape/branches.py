@@ -11,7 +11,7 @@ import ast
 from forscan.analyse.kinds import kind_of
 from forscan.model import Refusal
 from forscan.reshape.site import LoopText, Reshaped
-from forscan.reshape.suites import suite_of
+from forscan.reshape.suites import suite_of, whole_end
 from forscan.syntax.code import Code, expression, indent, one_line
 from forscan.syntax.names import activity, binds, reads
 from forscan.syntax.source import Edit
@@ -79,7 +79,7 @@ class _Body:
                 new = self.cond(code, statement, later, bound)
                 if new.startswith("def ") and position:
                     new = f"\n{new}"
-                edits.append(Edit(code.start(statement), code.end(statement), new))
+                edits.append(Edit(code.start(statement), whole_end(code, statement), new))
             else:
                 edits += self.conditional_expressions(code, statement)
         return code.edited(edits)
@@ -243,5 +243,5 @@ def _operand(code: Code, value: ast.expr) -> str:
 
 def _comments(code: Code, node: ast.If, suites: list[Code]) -> bool:
     """Whether a comment stands in the header lines, where it would be lost."""
-    whole = Code(code.segment(node)).comments()
+    whole = Code(code.text[code.start(node) : whole_end(code, node)]).comments()
     return len(whole) != sum(len(s.comments()) for s in suites)

@@ -16,11 +16,16 @@ def compose(first: Edit, later: Sequence[Edit]) -> list[Edit]:
     shift = len(first.new) - (first.end - first.start)
     inside: list[Edit] = []
     found: list[Edit] = []
+    before, behind = 0, 0  # characters around the first edit that a later one takes away
     for edit in later:
         if edit.end <= first.start:
             found.append(edit)
         elif edit.start >= end:
             found.append(Edit(edit.start - shift, edit.end - shift, edit.new))
         else:
-            inside.append(Edit(edit.start - first.start, edit.end - first.start, edit.new))
-    return [*found, Edit(first.start, first.end, apply_edits(first.new, inside))]
+            before = max(before, first.start - edit.start)
+            behind = max(behind, edit.end - end)
+            low, high = max(edit.start, first.start), min(edit.end, end)
+            inside.append(Edit(low - first.start, high - first.start, edit.new))
+    new = apply_edits(first.new, inside)
+    return [*found, Edit(first.start - before, first.end + behind, new)]

@@ -62,9 +62,9 @@ def _tested(loop: LoopText) -> tuple[ast.expr, bool, Code] | None:
         case [ast.If(test=test, body=[ast.Continue()], orelse=[]) as first, _, *_]:
             if "#" not in body.segment(first):
                 return test, False, body.edited([body.remove(first)])
-        case [ast.If(test=test, body=suite, orelse=[]) as only]:
+        case [ast.If(test=test, body=suite, orelse=[])]:
             inner = suite_of(body, suite)
-            if len(Code(body.segment(only)).comments()) == len(inner.comments()):
+            if len(body.comments()) == len(inner.comments()):
                 return test, True, inner
     return None
 

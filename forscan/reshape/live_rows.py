@@ -11,10 +11,11 @@ import ast
 from collections import Counter
 from dataclasses import dataclass
 
-from forscan.analyse.buffers import written
+from forscan.analyse.buffers import is_weakly_filled, written
 from forscan.analyse.linear import difference, linear
 from forscan.analyse.trip_count import add, extent, leading, literal_int
-from forscan.reshape.rows import constant_row
+from forscan.reshape.front_rows import FrontRows, front_rows
+from forscan.reshape.rows import Row, row_of
 from forscan.reshape.shift import edited_part, shifted
 from forscan.reshape.site import LoopText, Reshaped
 from forscan.syntax.code import Code, expression, indent, one_line
@@ -60,28 +61,55 @@ def live_rows(loop: LoopText) -> Reshaped | None:
     if space is None or loop.node.orelse:
         return None
     body, before, after = loop.body, [], []
+    elsewhere: list[Edit] = []
     for name in loop.state.carried:
         buffer = _buffer(loop, body, name, space)
         if buffer is None:
             continue
         rows = _row_names(loop, buffer)
+        front = _front(loop, buffer, space, rows)
         items = name
-        if not _is_whole(loop, buffer, space):
-            items = loop.context.fresh.name(f"{name}_rows", "rows")
-        constant = constant_row(loop, name)
-        before += [
-            f"{row} = "
-            + (constant or f"{name}[{add(space.first, _sign(space) * -back + buffer.offset)}]")
-            for back, row in enumerate(rows, 1)
-        ]
-        before.append(f"{items} = []")
+        if front is not None:
+            before.append(f"{name} = [{'' if front.unread else ', '.join(rows[::-1])}]")
+            elsewhere += front.edits
+            after.append(f"{name} = {_jnp(loop)}.stack({name})")
+        else:
+            if not _is_whole(loop, buffer, space):
+                items = loop.context.fresh.name(f"{name}_rows", "rows")
+            before += [*_starts(loop, buffer, space, rows), f"{items} = []"]
+            after.append(_filled(loop, buffer, space, items))
         body = _rewritten(loop, body, buffer, rows, items)
-        after.append(_filled(loop, buffer, space, items))
     if not before:
         return None
     head = "\n".join(before)
     text = f"{head}\n{loop.header}\n{indent(body.text, loop.context.unit)}\n" + "\n".join(after)
-    return loop.replaced(text, len(head) + 1)
+    return loop.replaced(text, len(head) + 1, elsewhere)
+
+
+def _front(loop: LoopText, buffer: _Buffer, space: _Range, rows: list[str]) -> FrontRows | None:
+    """The rows in front of those that are written, where they are all that is read of before."""
+    low, _ = _written_rows(buffer, space)
+    if space.backwards or low != str(len(rows)) or _room(loop, buffer, space) != 0:
+        return None
+    return front_rows(loop, buffer.name, rows[::-1])
+
+
+def _starts(loop: LoopText, buffer: _Buffer, space: _Range, rows: list[str]) -> list[str]:
+    """The rows as the first iteration reads them."""
+    starts = loop.types.starts(buffer.name)
+    known = len(starts) == 1 and buffer.name not in loop.context.parameters
+    row = row_of(loop, starts[0]) if known else None
+    places = (
+        add(space.first, _sign(space) * -back + buffer.offset) for back in range(1, len(rows) + 1)
+    )
+    return [
+        f"{name} = " + (row.text if row else f"{buffer.name}[{place}]")
+        for name, place in zip(rows, places, strict=True)
+    ]
+
+
+def _jnp(loop: LoopText) -> str:
+    return loop.context.module.spelling(loop.node.body[0]).jnp
 
 
 def _sign(space: _Range) -> int:
@@ -108,6 +136,8 @@ def _range(loop: LoopText) -> _Range | None:
 def _buffer(loop: LoopText, body: Code, name: str, space: _Range) -> _Buffer | None:
     """A name that is written at one row per iteration and read at others only."""
     write = next((s for s in body.statements if written(s, name) is not None), None)
+    if any(is_weakly_filled(made, loop.context) for made in loop.types.starts(name)):
+        return None
     if write is None or literal_int(expression(space.start)) is None:
         return None
     found = written(write, name)
@@ -160,9 +190,12 @@ def _rewritten(loop: LoopText, body: Code, buffer: _Buffer, rows: list[str], ite
     edits = [body.replace(node, rows[back - 1]) for node, back in buffer.reads]
     value, edits = edited_part(body, buffer.value, edits)
     value = value or body.segment(buffer.value)
-    jnp = loop.context.module.spelling(loop.node.body[0]).jnp
-    # A write into a buffer casts and broadcasts to its row.
-    new = f"{jnp}.broadcast_to({value}, {rows[0]}.shape).astype({rows[0]}.dtype)"
+    jnp = _jnp(loop)
+    row = row_of(loop, _start(loop, buffer.name))
+    scalar = row is not None and row.shape == "()"
+    new = Row(rows[0], "()" if scalar else f"{rows[0]}.shape", f"{rows[0]}.dtype").holding(
+        value, jnp
+    )
     write = Edit(
         body.start(buffer.write),
         body.end(buffer.write),
@@ -173,7 +206,7 @@ def _rewritten(loop: LoopText, body: Code, buffer: _Buffer, rows: list[str], ite
 
 def _filled(loop: LoopText, buffer: _Buffer, space: _Range, items: str) -> str:
     """The buffer behind the loop: the rows written, and what was there before and after."""
-    jnp = loop.context.module.spelling(loop.node.body[0]).jnp
+    jnp = _jnp(loop)
     name = buffer.name
     stack = f"{jnp}.stack({items}[::-1])" if space.backwards else f"{jnp}.stack({items})"
     low, high = _written_rows(buffer, space)
@@ -181,7 +214,8 @@ def _filled(loop: LoopText, buffer: _Buffer, space: _Range, items: str) -> str:
         return f"{name} = {stack}"
     if _room(loop, buffer, space) == 0:
         return f"{name} = {jnp}.concatenate([{name}[:{low}], {stack}])"
-    return f"{name} = {name}.at[{low}:{high}].set({stack})"
+    colon = ":" if low.isalnum() and high.isalnum() else " : "
+    return f"{name} = {name}.at[{low}{colon}{high}].set({stack})"
 
 
 def _written_rows(buffer: _Buffer, space: _Range) -> tuple[str, str]:

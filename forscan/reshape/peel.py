@@ -165,8 +165,9 @@ def _needs_guard(loop: LoopText, space: _Space, head: Code) -> bool:
         return trips.constant < 1
     for node in walk_all(head.statements):
         if isinstance(node, ast.Subscript) and literal_int(node.slice) is not None:
-            if leading(node.value, loop.context).base == trips.base:
-                return False
+            rows = leading(node.value, loop.context)
+            if rows.base == trips.base and rows.constant <= trips.constant:
+                return False  # taking an item of nothing raises
     return True
 
 
@@ -277,6 +278,9 @@ class _Reader:
             case ast.Subscript(value=base, slice=ast.Slice(lower=lower, upper=None, step=None)):
                 number = literal_int(lower) if lower is not None else 0
                 if number is not None and number >= 0:
-                    whole = self.text(base)
-                    return f"{name} = {whole}[{number}]", f"{whole}[{number + 1}:]"
+                    whole, rows = self.text(base), leading(base, self.context)
+                    # Only of nothing does taking an item raise: behind the end it is the last.
+                    surely = number == 0 or (not rows.base and rows.constant > number)
+                    item = f"{whole}[{number}]" if surely else f"{whole}[{number}:][0]"
+                    return f"{name} = {item}", f"{whole}[{number + 1}:]"
         return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -13,7 +14,7 @@ from forscan.find.context import FunctionContext
 from forscan.find.sites import Site
 from forscan.readers.for_stmt import colon_line, region
 from forscan.syntax.code import Code, indent, suite
-from forscan.syntax.source import Edit
+from forscan.syntax.source import Edit, apply_edits
 
 
 @dataclass(frozen=True)
@@ -100,12 +101,13 @@ class LoopText:
                     return item.id if isinstance(item, ast.Name) else None
         return None
 
-    def replaced(self, text: str, start: int) -> Reshaped:
+    def replaced(self, text: str, start: int, elsewhere: Sequence[Edit] = ()) -> Reshaped:
         """The loop replaced by a text whose `for` stands at an offset of it.
 
         Args:
           text: statements at indentation zero.
           start: the offset of the `for` in the text.
+          elsewhere: further changes of the file, outside of the loop.
         """
         line, end = region(self.site)
         newline = self.context.source.newline_near(line)
@@ -114,4 +116,13 @@ class LoopText:
         shift = len(self.indentation) * (lines + 1) + lines * (len(newline) - 1)
         blank = sum(not s.strip() for s in text[:start].split("\n")[:-1])
         shift -= blank * len(self.indentation)
-        return Reshaped(Edit(line, end, whole), line + start + shift)
+        edit = Edit(line, end, whole)
+        shift += sum(len(e.new) - (e.end - e.start) for e in elsewhere if e.end <= line)
+        return Reshaped(self._joined([*elsewhere, edit]), line + start + shift)
+
+    def _joined(self, edits: list[Edit]) -> Edit:
+        """One edit that does them all."""
+        low, high = min(e.start for e in edits), max(e.end for e in edits)
+        text = self.context.source.text[low:high]
+        inside = [Edit(e.start - low, e.end - low, e.new) for e in edits]
+        return Edit(low, high, apply_edits(text, inside))

@@ -6,7 +6,7 @@ import ast
 from dataclasses import replace
 
 from forscan.reshape.constancy import Knowledge
-from forscan.reshape.suites import suite_of
+from forscan.reshape.suites import suite_of, whole_end
 from forscan.syntax.code import Code, one_line
 from forscan.syntax.names import binds, walk_scope
 from forscan.syntax.source import Edit
@@ -52,10 +52,12 @@ class Specialised:
         return self._expressions(code, statement)
 
     def _taken(self, code: Code, statement: ast.If, chosen: list[ast.stmt]) -> Edit:
+        start, end = code.start(statement), whole_end(code, statement)
         if not chosen or all(isinstance(s, ast.Pass) for s in chosen):
-            return code.remove(statement)
+            removed = code.remove(statement)
+            return Edit(removed.start, max(removed.end, end), removed.new)
         inner = self._suite(suite_of(code, chosen))
-        return Edit(code.start(statement), code.end(statement), inner.text)
+        return Edit(start, end, inner.text)
 
     def _inside(self, code: Code, statement: ast.If) -> list[Edit]:
         """Tests inside a branch that is not decided itself."""

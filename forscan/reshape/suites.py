@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from forscan.syntax.code import Code, suite
+from forscan.syntax.code import Code, suite, suite_end
 
 
 def suite_of(code: Code, statements: list[ast.stmt]) -> Code:
@@ -19,3 +19,11 @@ def suite_of(code: Code, statements: list[ast.stmt]) -> Code:
     while not code.line(line).split("#")[0].rstrip().endswith(":"):
         line -= 1
     return suite(code, statements, line)
+
+
+def whole_end(code: Code, statement: ast.If) -> int:
+    """Where an `if` ends, with the comments of its last suite."""
+    last = (statement.orelse or statement.body)[-1]
+    if code.text[code.line_start(code.start(last)) : code.start(last)].strip():
+        return code.line_end(code.end(last))
+    return suite_end(code, last, code.indentation(code.start(last)))

@@ -12,6 +12,7 @@ from forscan.reshape.live_rows import live_rows
 from forscan.reshape.peel import peel_first
 from forscan.reshape.plainer import continue_to_else, else_behind
 from forscan.reshape.prefilled import set_to_append
+from forscan.reshape.seeds import seeds_to_shape
 from forscan.reshape.site import LoopText, Reshaped
 from forscan.reshape.spread import spread_appends
 
@@ -27,5 +28,6 @@ STRATEGIES: tuple[Strategy, ...] = (
     continue_to_else,
     list_reads_to_state,
     branches_to_cond,
+    seeds_to_shape,
     peel_first,
 )

@@ -64,6 +64,9 @@ def one_line(text: Text, node: ast.expr) -> str:
     segment = text.segment(node)
     if "\n" not in segment and "\r" not in segment:
         return segment
+    head, rest = segment.split("\n", 1) if "\n" in segment else (segment, "")
+    if rest and '"""' not in segment and "'''" not in segment:
+        segment = f"{head}\n{dedent(rest, text.indentation(text.start(node)))}"
     bracketed = segment[0] in "([{" and not isinstance(node, ast.BinOp)
     single = isinstance(node, ast.Call | ast.Constant | ast.JoinedStr) or bracketed
     return segment if single else f"({segment})"

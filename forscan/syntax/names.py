@@ -240,6 +240,19 @@ def walk_scope(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
             stack.extend(reversed(children(node)))
 
 
+def inner_functions(nodes: Iterable[ast.AST]) -> Iterator[FunctionNode]:
+    """The functions defined in a scope, not those defined inside them."""
+    stack = list(nodes)[::-1]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            yield node
+            stack.append(node.args)  # defaults belong to the scope around
+            stack += getattr(node, "decorator_list", [])
+        else:
+            stack.extend(reversed(list(ast.iter_child_nodes(node))))
+
+
 def all_names(tree: ast.AST) -> set[str]:
     """Every identifier that occurs, however it is used: what a new name must avoid."""
     found: set[str] = set(dir(builtins))

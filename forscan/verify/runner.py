@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from forscan.facts import Facts, Value
+from forscan.facts import Facts, Seen, Value
 from forscan.verify.result import Cost, Verification, break_even
 
 _CHILD = Path(__file__).with_name("child")
@@ -84,12 +84,11 @@ def _facts(found: dict[str, Any]) -> Facts:
         item = noted.pop("item", None)
         return Value(**noted, item=value(item) if item else None)
 
-    return Facts(
-        *(
-            {(function, text): frozenset(map(value, values)) for function, text, values in noted}
-            for noted in (found.get(kind, []) for kind in ("expressions", "first", "later"))
-        )
-    )
+    def places(noted: list[Any]) -> dict[tuple[str, str], frozenset[Value]]:
+        return {(function, text): frozenset(map(value, values)) for function, text, values in noted}
+
+    kinds = ("expressions", "first", "later")
+    return Facts(tuple(Seen(*(places(c[k]) for k in kinds)) for c in found.get("calls", ())))
 
 
 def run_child(

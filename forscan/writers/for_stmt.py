@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 
-from forscan.model import Carry, Counter, Element, Loop, Output, Spelling
+from forscan.model import Carry, Element, Loop, Output, Spelling
 from forscan.syntax.code import expression, indent
 from forscan.syntax.names import Fresh, reads
 from forscan.syntax.rename import renamed
+from forscan.syntax.slices import uncut
 from forscan.syntax.walk import walk
 from forscan.writers.common import may_forget
 
@@ -17,8 +19,7 @@ def write(loop: Loop, fresh: Fresh, spelling: Spelling) -> str:
     lists = _lists(loop, fresh)
     header, head = _header(loop, fresh, spelling)
     body = [*head, *filter(None, [loop.body.text])]
-    body += [f"{name}.append({output.value})" for output, name in lists]
-    body += _assign([(c.target, c.update) for c in loop.carries])
+    body += _end(loop, [f"{name}.append({output.value})" for output, name in lists])
     stacks, after = _stacks(loop, lists, spelling)
     lines = [
         *loop.before,
@@ -26,11 +27,19 @@ def write(loop: Loop, fresh: Fresh, spelling: Spelling) -> str:
         *(f"{name} = []" for _, name in lists),
         header,
         indent("\n".join(body) or "pass", spelling.unit),
-        *stacks,
         *_results(loop.carries),
+        *stacks,
         *after,
     ]
     return "\n".join(lines)
+
+
+def _end(loop: Loop, appends: list[str]) -> list[str]:
+    """The new state and the outputs, in the order of the scan where no output needs the old state."""
+    changed = {n for c in loop.carries if c.target != c.update for n in _names(c.target)}
+    updates = _assign([(c.target, c.update) for c in loop.carries])
+    needed = any(changed & set(_names(o.value)) for o in loop.outputs)
+    return [*appends, *updates] if needed else [*updates, *appends]
 
 
 def _lists(loop: Loop, fresh: Fresh) -> list[tuple[Output, str]]:
@@ -86,49 +95,52 @@ def _header(loop: Loop, fresh: Fresh, spelling: Spelling) -> tuple[str, list[str
     sources = [_iterable(e, loop) for e in loop.elements]
     targets = [e.target for e in loop.elements]
     if counter is not None:
-        numbers = f"range({counter.range})"
-        numbers = f"reversed({numbers})" if loop.reverse else numbers
+        numbers = _direction(f"range({counter.range})", loop)
         if not targets:
             return f"for {counter.name} in {numbers}:", []
-        if _numbers_all(counter, loop):
+        if counter.step == "1" and not loop.reverse and _tells_length(loop.elements[0]):
             target, source = _together(targets, sources, loop)
             target = target if len(targets) == 1 else f"({target})"
-            return f"for {counter.name}, {target} in enumerate({source}):", []
+            start = "" if counter.start == "0" else f", start={counter.start}"
+            return f"for {counter.name}, {target} in enumerate({source}{start}):", []
         targets, sources = [counter.name, *targets], [numbers, *sources]
     if not targets:
         spare = "_" if may_forget(fresh) else fresh.name("trip")
-        return f"for {spare} in range({loop.length}):", []
+        return f"for {spare} in {_direction(f'range({loop.length})', loop)}:", []
     target, source = _together(targets, sources, loop)
     return f"for {target} in {source}:", []
 
 
-def _numbers_all(counter: Counter, loop: Loop) -> bool:
-    """Whether the index numbers the elements; a slice keeps the length that it has been given."""
-    plain = all(s.isidentifier() for e in loop.elements for s in e.parts or (e.source,))
-    return plain and (counter.start, counter.step) == ("0", "1") and not loop.reverse
-
-
 def _together(targets: list[str], sources: list[str], loop: Loop) -> tuple[str, str]:
-    """The target and the iterable that take all sources in step.
-
-    A scan has checked that they are of one length. From the end that makes a difference:
-    it has to be the same end.
-    """
+    """The target and the iterable that take all sources in step."""
     if len(targets) == 1:
         return targets[0], sources[0]
-    strict = ", strict=True" if loop.reverse else ""
-    return ", ".join(targets), f"zip({', '.join(sources)}{strict})"
+    return ", ".join(targets), _zip(sources, loop)
+
+
+def _zip(sources: Sequence[str], loop: Loop) -> str:
+    """A zip that raises where a scan has: on arrays of different lengths."""
+    strict = ", strict=True" if loop.strict else ""
+    return f"zip({', '.join(sources)}{strict})"
 
 
 def _iterable(element: Element, loop: Loop) -> str:
     if element.parts:
-        return f"zip({', '.join(_direction(part, loop) for part in element.parts)})"
+        return _zip([_direction(part, loop) for part in element.parts], loop)
     return _direction(element.source, loop)
+
+
+def _tells_length(element: Element) -> bool:
+    """Whether the length of an iterable can be told from that of an array with a name."""
+    first = expression(element.parts[0] if element.parts else element.source)
+    return isinstance(uncut(first)[0], ast.Name | ast.Attribute)
 
 
 def _direction(source: str, loop: Loop) -> str:
     if not loop.reverse:
         return source
+    if source.startswith("range("):
+        return f"reversed({source})"
     atom = isinstance(expression(source), ast.Name | ast.Attribute | ast.Call | ast.Subscript)
     return f"{source}[::-1]" if atom else f"({source})[::-1]"
 
@@ -138,9 +150,7 @@ def _indexed(loop: Loop, fresh: Fresh, spelling: Spelling) -> tuple[str, list[st
     index = loop.counter.name if loop.counter is not None else fresh.name("i", "k", "index")
     head = [f"{e.target} = {_slice(e, index, spelling)}" for e in loop.elements]
     numbers = f"range({loop.counter.range if loop.counter is not None else loop.length})"
-    if loop.reverse:
-        numbers = f"reversed({numbers})"
-    return f"for {index} in {numbers}:", head
+    return f"for {index} in {_direction(numbers, loop)}:", head
 
 
 def _slice(element: Element, index: str, spelling: Spelling) -> str:
@@ -163,7 +173,7 @@ def _stacks(
         if output.inline and after and _names(after[0]).count(output.result) == 1:
             after[0] = renamed(after[0], {output.result: stack})
         else:
-            lines.append(f"{output.result} = {stack}")
+            lines.append(f"{_bare(output.result)} = {stack}")
     return lines, after
 
 

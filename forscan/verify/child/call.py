@@ -6,12 +6,15 @@ import ast
 import types
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+
+from .recorded import recorded
 
 
 @dataclass
@@ -33,7 +36,8 @@ class Call:
         node = ast.parse(text.strip(), mode="eval").body
         if not isinstance(node, ast.Call):
             raise ValueError(f"{text!r} is not a call such as f(jnp.ones(3))")
-        space = {"jax": jax, "jnp": jnp, "np": np, **module.__dict__}
+        known = {"jax": jax, "jnp": jnp, "np": np, "recorded": partial(recorded, module)}
+        space = {**known, **module.__dict__}
 
         def value(part: ast.expr) -> Any:
             return eval(compile(ast.Expression(part), "<call>", "eval"), space)

@@ -98,7 +98,7 @@ def _of_floats(
 
 def wide_pullback(program: Program, data: list[Any], *, eager: bool) -> list[Any] | None:
     """The gradient in double precision, None where it cannot be had."""
-    if program.draws:
+    if not program.has_yardstick:
         return None
     try:
         with double_precision():

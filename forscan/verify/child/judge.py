@@ -14,10 +14,11 @@ from .environment import environment
 from .errors import line, needs_values
 from .estimate import too_long
 from .gradient import NoGradient, pullback, traced_pullback, wide_pullback
-from .program import Program, same_program, work
+from .program import Program, Result, same_program, work
 from .prove import Proof, same_outputs, same_shell
 from .timing import costs
 from .trips import FewTrips, few_trips
+from .uncalled import uncalled
 
 _PERTURBATIONS = ((0, 0.1), (1, 0.5))
 # Seconds: compiling longer than this is not done twice: what else needs the original (its
@@ -64,6 +65,9 @@ class Judge:
         failure = self.trace()
         if failure is not None:
             return failure
+        unseen = self.uncalled(self.old.shell, self.new.shell)
+        if unseen:
+            return {"status": "unknown", "reason": unseen}
         proof = self.prove()
         answer: dict[str, Any] = {"types": self.old.types}
         few = self.few_trips()
@@ -121,6 +125,11 @@ class Judge:
         answer["environment"] = environment()
         answer["before"], answer["after"] = costs(self.old, self.new)
         return answer
+
+    def uncalled(self, old: Result, new: Result) -> str:
+        """Why a call says nothing of a function that it gives back; empty where none is new."""
+        name = "" if same_shell(old, new) else uncalled(old, new)
+        return name and f"it gives back the function {name}, which is not called in it"
 
     def prove(self) -> Proof:
         """Whether the traces alone show that both versions are the same."""
@@ -193,6 +202,9 @@ class Judge:
         self.stage("running both versions without jit")
         results = [p.run_eagerly(p.data) for p in (self.old, self.new)]
         found = compare(results[0], results[1], lambda: None)
+        unseen = self.uncalled(*results)
+        if unseen and not found.reason:
+            return {"status": "unknown", "reason": unseen}
         return {
             "status": "different" if found.reason else "equal",
             "evidence": "measured",

@@ -30,7 +30,7 @@ Noted = dict[str, Any]
 
 
 def observe(version: Path, path: Path, calls: Iterable[str]) -> dict[str, Any]:
-    """The types that were seen, by function and text, and why a call could not be run.
+    """The types that each call has shown, by function and text, and why one could not be run.
 
     Args:
       version: the file to run.
@@ -40,13 +40,15 @@ def observe(version: Path, path: Path, calls: Iterable[str]) -> dict[str, Any]:
     notes = _Notes()
     tree = _Probes().visit(ast.parse(version.read_bytes()))
     module = load_tree(ast.fix_missing_locations(tree), path, notes.names())
-    failed = []
+    seen, failed = [], []
     for call in calls:
+        notes.clear()
         try:
             _run(Call.parse(call, module))
         except Exception as e:
             failed.append(f"{call}: {type(e).__name__}: {e}")
-    return {**notes.as_json(), "failed": failed}
+        seen.append(notes.as_json())
+    return {"calls": seen, "failed": failed}
 
 
 def _run(call: Call) -> None:
@@ -63,12 +65,12 @@ class _Notes:
     """What the probes have seen."""
 
     def __init__(self) -> None:
-        self.seen: dict[str, dict[tuple[str, str], list[Noted]]] = {
-            "expressions": {},
-            "first": {},
-            "later": {},
-        }
+        self.seen: dict[str, dict[tuple[str, str], list[Noted]]] = {}
         self.trips: dict[int, int] = {}
+        self.clear()
+
+    def clear(self) -> None:
+        self.seen = {"expressions": {}, "first": {}, "later": {}}
 
     def names(self) -> dict[str, Any]:
         """What the probes in the module call."""
