@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+from threading import Lock
 
 from forscan.syntax.code import indent
 from forscan.syntax.source import Edit, Text, apply_edits
 from forscan.syntax.walk import walk
 
+_IMPORTING = Lock()
 _SIMPLE = ast.Assign | ast.AugAssign | ast.Expr | ast.Return
 
 
@@ -39,7 +41,10 @@ def fit(text: str, width: int, original: str) -> str:
 
 
 def _black(statement: str, width: int) -> str:
-    import black  # 0.2 s, so only when a line is too long
+    # Only when a line is too long, since it takes its time; the threads of the language server
+    # would otherwise see it half imported.
+    with _IMPORTING:
+        import black
 
     try:
         mode = black.Mode(line_length=max(width, 40))

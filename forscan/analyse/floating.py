@@ -14,6 +14,7 @@ from forscan.analyse.cfg import Node
 from forscan.analyse.dataflow import Names, solve
 from forscan.find.context import FunctionContext
 from forscan.syntax.names import is_place
+from forscan.syntax.walk import walk
 
 _PREFIXES = ("jax.numpy.", "jax.nn.", "jax.lax.", "jax.scipy.")
 # These give floating-point numbers of any numbers.
@@ -90,7 +91,7 @@ class Floating:
         match node.syntax:
             case (ast.Assign(targets=targets, value=value),) if self._of(value, before):
                 # Unpacked, an array gives arrays of its type.
-                bound = [n.id for t in targets for n in ast.walk(t) if isinstance(n, ast.Name)]
+                bound = [n.id for t in targets for n in walk(t) if isinstance(n, ast.Name)]
                 stored = {n for n in bound if n in node.activity.binds}
                 return after | stored
             case (ast.Assign(targets=[ast.Tuple(elts=names)], value=ast.Tuple(elts=values)),):

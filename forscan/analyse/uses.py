@@ -637,7 +637,7 @@ def _is_integer(value: ast.expr) -> bool:
     whole = (ast.Name, ast.BinOp, ast.UnaryOp, ast.Add, ast.Sub, ast.Mult, ast.USub, ast.Load)
     return all(
         isinstance(n.value, int) if isinstance(n, ast.Constant) else isinstance(n, whole)
-        for n in ast.walk(value)
+        for n in walk(value)
     )
 
 

@@ -43,7 +43,7 @@ def renamed_carry(parts: Parts, old: str, new: str) -> Parts | None:
 def _defines(code: Code, name: str) -> bool:
     """Whether a name is that of a function or class in the code, which is not renamed."""
     defined = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-    return any(isinstance(n, defined) and n.name == name for n in ast.walk(code.tree))
+    return any(isinstance(n, defined) and n.name == name for n in walk(code.tree))
 
 
 def _one(place: int, code: Code, carries: list[Carry], outputs: list[Output]) -> Parts:

@@ -12,6 +12,7 @@ from forscan.readers.calls import Results
 from forscan.syntax.code import Code
 from forscan.syntax.names import reads
 from forscan.syntax.source import Text
+from forscan.syntax.walk import walk
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,7 @@ def inside_function(text: str) -> ast.stmt:
 def names_in_lines(lines: Iterable[str]) -> set[str]:
     """The names in statements that may be `return`s."""
     trees = [inside_function(line) for line in lines]
-    return {n.id for tree in trees for n in ast.walk(tree) if isinstance(n, ast.Name)}
+    return {n.id for tree in trees for n in walk(tree) if isinstance(n, ast.Name)}
 
 
 def names_read(nodes: Iterable[ast.expr | None]) -> frozenset[str]:

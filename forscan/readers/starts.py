@@ -18,7 +18,7 @@ from forscan.readers.calls import is_number
 from forscan.syntax.code import one_line
 from forscan.syntax.names import binds
 from forscan.syntax.source import Edit, apply_edits
-from forscan.syntax.walk import walk_all
+from forscan.syntax.walk import walk, walk_all
 
 _RISKY_OPERATORS = (ast.Pow, ast.LShift, ast.RShift, ast.FloorDiv, ast.Div, ast.Mod)
 _ARRAY_ONLY = {"shape", "dtype", "astype", "at", "ndim", "size", "reshape", "T", "sum"}
@@ -82,7 +82,7 @@ class Starts:
         flat = all(isinstance(c, ast.Name) for c in self.body.mutations)
         if not flat or not isinstance(node, ast.Name):
             return False
-        reads = [n for n in ast.walk(statement) if isinstance(n, ast.Name) and n.id == node.id]
+        reads = [n for n in walk(statement) if isinstance(n, ast.Name) and n.id == node.id]
         if sum(isinstance(n.ctx, ast.Load) for n in reads) != 1:
             return False
         graph = context.graph

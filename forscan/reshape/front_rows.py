@@ -20,7 +20,7 @@ from forscan.reshape.rows import row_of
 from forscan.reshape.site import LoopText
 from forscan.syntax.code import one_line, removal
 from forscan.syntax.source import Edit
-from forscan.syntax.walk import walk_all
+from forscan.syntax.walk import walk, walk_all
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ def front_rows(loop: LoopText, name: str, rows: Sequence[str]) -> FrontRows | No
     if found is None:
         return None
     made, writes = found
-    inside = {n for s in (made, *writes.values(), loop.node) for n in ast.walk(s)}
+    inside = {n for s in (made, *writes.values(), loop.node) for n in walk(s)}
     body = loop.context.node.body
     names = (n for n in walk_all(body) if isinstance(n, ast.Name) and n.id == name)
     others = [n for n in names if n not in inside]
@@ -70,7 +70,7 @@ def _statements(loop: LoopText, name: str) -> tuple[ast.Assign, dict[int, ast.As
     block = block_of(loop.node, loop.context)
     writes: dict[int, ast.Assign] = {}
     for statement in reversed(block[: block.index(loop.node)]):
-        mentions = [n for n in ast.walk(statement) if isinstance(n, ast.Name) and n.id == name]
+        mentions = [n for n in walk(statement) if isinstance(n, ast.Name) and n.id == name]
         if not mentions:
             continue
         if not isinstance(statement, ast.Assign):
