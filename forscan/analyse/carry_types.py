@@ -8,6 +8,7 @@ reason instead of being left to fail.
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Iterator
 
 from forscan.analyse.arrays import assigned_values
@@ -62,6 +63,11 @@ _MAKERS = {
     "array",
     "asarray",
 }
+# Of Python numbers these are weakly typed.
+_OF_NUMBERS = {
+    "abs", "cos", "cosh", "exp", "log", "log1p", "maximum", "minimum", "sin", "sinh", "sqrt",
+    "square", "tan", "tanh",
+}  # fmt: skip
 _KEEPS_INT = {
     "where",
     "maximum",
@@ -226,8 +232,9 @@ class CarryTypes:
     def no_array(self, name: str, start: ast.expr) -> Iterator[Refusal]:
         """State that Python builds: a tuple that grows, a function that is wrapped."""
         made = isinstance(start, ast.Tuple | ast.List | ast.JoinedStr)
-        grows = made and any(
-            isinstance(u, ast.BinOp) and name in names_in(u) for u in self.updates(name)
+        grows = any(
+            isinstance(u, ast.BinOp) and name in names_in(u) and (made or _adds_items(u))
+            for u in self.updates(name)
         )
         function = self.is_function(start)
         if function or grows:
@@ -390,6 +397,7 @@ class CarryTypes:
 
     def number(self, name: str, starts: dict[str, ast.expr | None]) -> Iterator[Refusal]:
         literal = {n for n, s in starts.items() if s is not None and self.is_number(s)}
+        yield from self.rounded(name, literal)
         for update in self.updates(name):
             names = set(reads(update))
             if isinstance(update, ast.Name):
@@ -409,23 +417,65 @@ class CarryTypes:
                     return
         yield from self.seed(name)
 
-    def weak_visitor(self, name: str, starts: dict[str, ast.expr | None]) -> Iterator[Refusal]:
-        """An array that is handed a Python number, as in a swap: its type alternates."""
-        start = starts[name]
-        if start is not None and self.is_number(start):
+    def rounded(self, name: str, literal: set[str]) -> Iterator[Refusal]:
+        """A start that a scan may round, and that more than the update sees.
+
+        Promoted to bfloat16, `0.1` is another number; `1.0` is not. Where the first iteration
+        makes nothing of it but its next value, that is of the same type in Python.
+        """
+        start = self.start(name)
+        first = next((s for s in self.loop.body if name in names_in(s)), None)
+        if start is None or first is None or _is_short(start):
+            return
+        if isinstance(first, ast.Assign | ast.AugAssign) and name in _bound(first):
             return
         for update in self.updates(name):
-            other = starts.get(update.id) if isinstance(update, ast.Name) else None
-            if other is not None and self.is_number(other):
-                assert isinstance(update, ast.Name)
+            if any(n not in literal and not self.is_module(n) for n in reads(update)):
+                yield refuse(
+                    "FSC406",
+                    update,
+                    f"{name} starts as the number {ast.unparse(start)}, which a scan rounds where "
+                    f"{name} becomes an array of half precision, also for what else is made of it",
+                    f"Start {name} from an array: jnp.full((), {ast.unparse(start)}, x.dtype).",
+                )
+                return
+
+    def weak_visitor(self, name: str, starts: dict[str, ast.expr | None]) -> Iterator[Refusal]:
+        """An array that is handed a Python number, as in a swap: its type alternates."""
+        weak = {n for n, start in starts.items() if start is not None and self.is_weak(start)}
+        if name in weak:
+            return
+        for update in self.updates(name):
+            given = {n for n in reads(update) if not self.is_module(n)}
+            handed = isinstance(update, ast.Name) or self.feeds(name, given)
+            if given and given <= weak and handed:
+                visitor = min(given)
                 yield refuse(
                     "FSC413",
                     update,
-                    f"{name} is handed {update.id}, which starts as a Python number: the type of "
+                    f"{name} is handed {visitor}, which starts as a Python number: the type of "
                     f"{name} changes from one iteration to the next",
-                    f"Start {update.id} from an array: jnp.zeros((), x.dtype).",
+                    f"Start {visitor} from an array: jnp.zeros((), x.dtype).",
                 )
                 return
+
+    def is_weak(self, start: ast.expr) -> bool:
+        """Whether a start is a Python number, or made of nothing else: `jnp.tanh(0.7)`."""
+        match start:
+            case ast.Call(func=function, args=arguments, keywords=[]) if arguments:
+                path = self.context.resolve(function) or ""
+                plain = path.startswith("jax.numpy.") and path.rsplit(".", 1)[-1] in _OF_NUMBERS
+                return plain and all(map(self.is_weak, arguments))
+            case ast.BinOp(left=left, right=right):
+                return self.is_weak(left) and self.is_weak(right)
+        return self.is_number(start)
+
+    def is_module(self, name: str) -> bool:
+        return bool((self.context.resolve(ast.Name(name, ast.Load())) or "").startswith("jax"))
+
+    def feeds(self, name: str, others: set[str]) -> bool:
+        """Whether one of the names is updated with this one."""
+        return any(name in reads(u) for other in others for u in self.updates(other))
 
     def written_first(self, names: set[str], update: ast.expr) -> bool:
         """Whether the body gives the names a new value before the update reads them."""
@@ -448,6 +498,17 @@ class CarryTypes:
                         f"Start from an array of the final shape, such as jnp.zeros_like({other}).",
                     )
                     return
+
+
+def _is_short(number: ast.expr) -> bool:
+    """Whether a number is the same in half precision: bfloat16 has eight digits."""
+    value = ast.literal_eval(number)
+    return isinstance(value, complex) or (math.frexp(value)[0] * 256) % 1 == 0
+
+
+def _adds_items(update: ast.BinOp) -> bool:
+    """`xs + [x]`, of a list."""
+    return any(isinstance(side, ast.List) for side in (update.left, update.right))
 
 
 def _bound(node: ast.stmt) -> list[str]:

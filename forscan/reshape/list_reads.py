@@ -66,6 +66,8 @@ def _depth(loop: LoopText, filled: FilledList, body: Code) -> int | None:
     reads = _reads(body, filled.name)
     if not reads or len(appends) != 1 or len(filled.definition.targets) != 1:
         return None
+    if any(isinstance(_around(body, r), ast.Tuple | ast.List | ast.Dict) for r in reads):
+        return None  # an item inside of the next: each holds more than the one before
     seeds = given_value(filled.definition, filled.name)
     count = len(seeds.elts) if isinstance(seeds, ast.List) else 0
     back = [_back(loop, r, count) for r in reads]
@@ -79,6 +81,11 @@ def _depth(loop: LoopText, filled: FilledList, body: Code) -> int | None:
     if any(body.start(r) > end for r in by_index):
         return None
     return depth if depth <= min(count, _MOST) else None
+
+
+def _around(body: Code, node: ast.expr) -> ast.AST | None:
+    """What an expression is a part of."""
+    return next((n for n in walk_all(body.statements) if node in ast.iter_child_nodes(n)), None)
 
 
 def _back(loop: LoopText, read: ast.Subscript, count: int) -> int | None:
