@@ -15,6 +15,14 @@ from forscan.analyse.floating import Floating
 from forscan.analyse.kinds import ARRAY, kind_of
 from forscan.analyse.numbers import LARGEST_INDEX, Numbers
 from forscan.analyse.settled import Settled
+from forscan.analyse.static_values import (
+    ANY_INTEGER,
+    CONCRETE_BUILTINS,
+    SHAPE_FIRST,
+    SHAPE_LATER,
+    STATIC_ATTRIBUTES,
+    STATIC_KEYWORDS,
+)
 from forscan.analyse.traced_bounds import traced_parameters
 from forscan.find.context import FunctionContext
 from forscan.find.traced import Function
@@ -53,149 +61,6 @@ class Use:
     value: ast.expr | None = None
 
 
-_SHAPE_FIRST = {
-    "zeros",
-    "ones",
-    "empty",
-    "full",
-    "eye",
-    "identity",
-    "tri",
-    "arange",
-    "linspace",
-    "iota",
-    "broadcasted_iota",
-    "broadcast",
-    "logspace",
-    "geomspace",
-    "indices",
-}
-_SHAPE_LATER = {
-    "reshape",
-    "broadcast_to",
-    "tile",
-    "repeat",
-    "expand_dims",
-    "squeeze",
-    "split",
-    "swapaxes",
-    "moveaxis",
-    "transpose",
-    "one_hot",
-    "sum",
-    "mean",
-    "max",
-    "min",
-    "prod",
-    "stack",
-    "concatenate",
-    "take_along_axis",
-    "cumsum",
-    "flip",
-    "pad",
-    "argmax",
-    "argmin",
-    "any",
-    "all",
-    "std",
-    "var",
-    "softmax",
-    "log_softmax",
-    "norm",
-    "top_k",
-    "diff",
-    "rot90",
-    "resize",
-    "array_split",
-    "full_like_shape",
-    "diag",
-    "triu",
-    "tril",
-    "matrix_power",
-    "sort",
-    "argsort",
-}
-_ANY_INTEGER = {
-    "fold_in",
-    "PRNGKey",
-    "key",
-    "dynamic_slice",
-    "dynamic_update_slice",
-    "dynamic_index_in_dim",
-    "dynamic_update_index_in_dim",
-    "dynamic_slice_in_dim",
-    "dynamic_update_slice_in_dim",
-    "take",
-    "one_hot",
-}
-_CONCRETE_BUILTINS = {
-    "int",
-    "float",
-    "bool",
-    "complex",
-    "str",
-    "range",
-    "len",
-    "print",
-    "round",
-    "min",
-    "max",
-    "divmod",
-    "pow",
-    "bin",
-    "hex",
-    "oct",
-    "chr",
-    "hash",
-    "format",
-    "repr",
-    "isinstance",
-    "list",
-    "tuple",
-    "set",
-    "sorted",
-    "any",
-    "all",
-    "slice",
-    "getattr",
-    "type",
-    "enumerate",
-    "iter",
-    "next",
-    "id",
-    "zip",
-    "map",
-    "filter",
-    "reversed",
-}
-_STATIC_KEYWORDS = {
-    "axis",
-    "axes",
-    "argnums",
-    "shape",
-    "length",
-    "num",
-    "ndim",
-    "dtype",
-    "repeats",
-    "num_classes",
-    "k",
-    "newshape",
-    "axis1",
-    "axis2",
-    "keepdims",
-    "precision",
-    "unroll",
-    "total_repeat_length",
-    "size",
-    "side",
-    "order",
-    "deg",
-    "degree",
-    "n",
-    "decimals",
-}
-_STATIC_ATTRIBUTES = {"shape", "ndim", "dtype", "size", "weak_type", "aval", "sharding"}
 _CHOOSING = {"jax.lax.cond", "jax.numpy.where"}
 _WRAPPING = ast.Pow | ast.LShift | ast.RShift
 _DEPTH = 3  # functions that an index is followed into
@@ -337,7 +202,7 @@ class Uses:
                 case ast.Slice():
                     return self._bound_of_slice(node, parent, integer)
                 case ast.Attribute(attr=attribute):
-                    if attribute in _STATIC_ATTRIBUTES:
+                    if attribute in STATIC_ATTRIBUTES:
                         return Use(node, Kind.PURE, "its shape or type")
                     if python_only:
                         return Use(node, Kind.CONCRETE, f"its attribute {attribute}")
@@ -493,7 +358,7 @@ class Uses:
                 if all(numbers.is_number(a) for a in call.args) and not call.keywords:
                     return Use(node, Kind.HAZARD, f"an argument of {path}", value=call)
             return Use(node, Kind.CONCRETE, f"an argument of {path}")
-        if path in _CONCRETE_BUILTINS and isinstance(call.func, ast.Name):
+        if path in CONCRETE_BUILTINS and isinstance(call.func, ast.Name):
             if path == "print":
                 return Use(node, Kind.CONCRETE, "print")
             if python_only and path in ("float", "int", "min", "max", "abs", "round"):
@@ -536,21 +401,21 @@ class Uses:
         hazard: str,
     ) -> Use | None:
         concrete = Use(node, Kind.CONCRETE, f"a static argument of {path}")
-        if keyword in _STATIC_KEYWORDS and path.startswith(
+        if keyword in STATIC_KEYWORDS and path.startswith(
             ("jax.numpy", "jax.lax", "jax.nn", "jax.random")
         ):
             return concrete
         if keyword in ("argnums", "in_axes", "out_axes", "static_argnums", "length"):
             return concrete
-        if tail in _SHAPE_FIRST and position == 0:
+        if tail in SHAPE_FIRST and position == 0:
             return concrete
         if tail in ("full", "linspace") and position in (1, 2):
             return None if tail == "full" or position == 1 else concrete
-        if tail in _SHAPE_FIRST and position is not None:
+        if tail in SHAPE_FIRST and position is not None:
             return concrete
-        if tail in _SHAPE_LATER and tail not in ("one_hot",) and position not in (0, None):
+        if tail in SHAPE_LATER and tail not in ("one_hot",) and position not in (0, None):
             return concrete
-        if path.startswith("jax.random.") and tail not in _ANY_INTEGER | {
+        if path.startswith("jax.random.") and tail not in ANY_INTEGER | {
             "randint",
             "uniform",
         }:
@@ -558,7 +423,7 @@ class Uses:
                 return concrete
         if tail in ("uniform",) and position == 1:
             return concrete
-        if tail in _ANY_INTEGER:
+        if tail in ANY_INTEGER:
             return Use(node, _worst(Kind.PURE, hazard), hazard or "an index", value=value)
         if path in (
             "jax.grad",
@@ -576,7 +441,7 @@ class Uses:
         method = call.func.attr
         if method == "append":
             return None
-        if method in _SHAPE_LATER | {"reshape", "transpose"}:
+        if method in SHAPE_LATER | {"reshape", "transpose"}:
             return Use(node, Kind.CONCRETE, f"an argument of .{method}")
         if is_place(call.func.value):
             return None
