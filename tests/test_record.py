@@ -78,8 +78,10 @@ sys.exit(7)
 )
 def test_program_runs_as_it_does_without(command: list[str], forscan: Run, tmp_path: Path) -> None:
     write(tmp_path, show=SHOW, wrong="for i in range(3)\n    pass\n")
-    plain = subprocess.run([PYTHON, *command], cwd=tmp_path, capture_output=True, text=True)
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    plain = subprocess.run(
+        [PYTHON, *command], cwd=tmp_path, env=environment, capture_output=True, text=True
+    )
     done = subprocess.run(
         [PYTHON, "-m", "forscan", "record", "--", PYTHON, *command],
         cwd=tmp_path,
