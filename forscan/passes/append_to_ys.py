@@ -213,7 +213,7 @@ class _Uses:
         self.after: tuple[str, ...] = ()
         self.tree = False
         self.plain = 0  # uses that see the array as it is, in visiting order
-        self.of_nothing = False  # `jnp.array(out)` is an array of an empty list too
+        self.of_nothing = False  # `jnp.array(out)` and `out.reverse()` take an empty list too
         # These are put together in the order of visiting already.
         joined = filled.seeded or len(filled.appends) > 1
         self.reverse = draft.loop.reverse and not joined
@@ -251,6 +251,7 @@ class _Uses:
             self.edits.append(removal(source, statement))
             self.reverse = False
         else:
+            self.of_nothing = True
             new = f"{name} = {name}[::-1]"
             self.edits.append(Edit(source.start(statement), source.end(statement), new))
         return True
