@@ -64,6 +64,8 @@ def peel_first(loop: LoopText, reasons: list[Refusal]) -> Reshaped | None:
     if space.index is not None:
         head = _with_literal(head, *space.index)
     body = _without_flags(loop, rest.code, set(later.constants))
+    if not set(loop.body.comments()) <= {*head.comments(), *body.comments()}:
+        return None  # in a branch that no iteration takes
     lines = [*space.first, head.text]
     before = "\n".join(line for line in lines if line)
     text = f"{before}\n{space.rest}\n{indent(body.text if body.statements else 'pass', loop.context.unit)}"
