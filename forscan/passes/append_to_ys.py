@@ -220,11 +220,14 @@ class _Uses:
         proven = self.array_items()
         uses = filled.uses[1:] if self.turned_round() else filled.uses
         fine = [self.use(node) for node in uses]
+        if self.reverse and self.plain:
+            # What is seen as it is has to be turned round, and then by nobody else.
+            self.after = (f"{filled.name} = {filled.name}[::-1]",)
+            self.reverse, self.edits = False, []
+            fine = [self.use(node) for node in uses]
         behind = all(n.lineno > draft.statement.lineno for n in filled.uses)
         whole = filled.fresh or (filled.seeded and not self.tree)
         self.as_array = whole and behind and all(fine)
-        if self.as_array and self.reverse and self.plain:
-            self.after = (f"{filled.name} = {filled.name}[::-1]",)
         if not self.as_array and not proven:
             raise Refused(
                 _reason(
