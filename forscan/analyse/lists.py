@@ -217,7 +217,7 @@ def _looks_at_items(statement: ast.stmt, name: str) -> bool:
         and isinstance(n.slice, ast.UnaryOp | ast.Constant)
         for n in walk(statement)
     )
-    return mentions == items
+    return mentions == items > 0
 
 
 def block_of(node: ast.stmt, context: FunctionContext) -> list[ast.stmt]:

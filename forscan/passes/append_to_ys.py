@@ -215,7 +215,7 @@ class _Uses:
         self.plain = 0  # uses that see the array as it is, in visiting order
         self.of_nothing = False  # `jnp.array(out)` and `out.reverse()` take an empty list too
         # These are put together in the order of visiting already.
-        joined = filled.seeded or len(filled.appends) > 1
+        joined = filled.seeded or (len(filled.appends) > 1 and filled.branch is None)
         self.reverse = draft.loop.reverse and not joined
         proven = self.array_items()
         uses = filled.uses[1:] if self.turned_round() else filled.uses
