@@ -246,7 +246,7 @@ class CarryTypes:
                 "Keep the Python loop.",
             )
 
-    def is_function(self, start: ast.expr | None) -> bool:
+    def is_function(self, start: ast.expr) -> bool:
         if isinstance(start, ast.Name):
             return next(self.context.module.traced.candidates(start), None) is not None
         return isinstance(start, ast.Lambda)
@@ -471,7 +471,7 @@ class CarryTypes:
         return self.is_number(start)
 
     def is_module(self, name: str) -> bool:
-        return bool((self.context.resolve(ast.Name(name, ast.Load())) or "").startswith("jax"))
+        return (self.context.resolve(ast.Name(name, ast.Load())) or "").startswith("jax")
 
     def feeds(self, name: str, others: set[str]) -> bool:
         """Whether one of the names is updated with this one."""

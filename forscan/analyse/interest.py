@@ -90,7 +90,7 @@ def counts_fields(loop: ast.For, context: FunctionContext) -> bool:
             if ast.unparse(node) not in fields:
                 return False
             used = True
-        elif not isinstance(node, arithmetic | ast.expr_context):
+        elif not isinstance(node, arithmetic):
             return False
     return used
 

@@ -74,7 +74,7 @@ class Settled:
             like = self._same_type(self.types.starts(name))
             if like is not None and self._becomes_floating(name, plain):
                 settled.add(like)
-        return Floating(self.context, frozenset(settled))
+        return Floating(self.context, frozenset(settled)) if settled else plain
 
     def _same_type(self, starts: list[ast.expr]) -> str | None:
         """The argument of the function whose type the state starts with."""

@@ -81,9 +81,10 @@ def without_idle_starts(state: State, loop: ast.For, context: FunctionContext) -
     no last slice.
     """
     exposed = context.live[context.graph.loops[loop].bind]
+    containers = own_containers(loop, context)
     idle = []
     for name in state.carried:
-        if name not in exposed and name not in own_containers(loop, context):
+        if name not in exposed and name not in containers:
             types = CarryTypes(loop, (name,), (), state.targets, context)
             if any(r.code in ("FSC404", "FSC406") for r in types.reasons()):
                 idle.append(name)
