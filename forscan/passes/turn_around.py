@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 from dataclasses import replace
 
 from forscan.model import Element
 from forscan.passes.draft import Draft
-from forscan.syntax.code import expression
+from forscan.syntax.slices import reversed_of
 
 
 def turn_around(draft: Draft) -> Draft:
@@ -25,8 +24,4 @@ def turn_around(draft: Draft) -> Draft:
 
 def _turned(element: Element) -> str | None:
     """The array that an element is the reverse of."""
-    text = element.source
-    match expression(text):
-        case ast.Subscript(slice=ast.Slice(lower=None, upper=None)) if element.is_array:
-            return text.removesuffix("[::-1]") if text.endswith("[::-1]") else None
-    return None
+    return reversed_of(element.source) if element.is_array else None

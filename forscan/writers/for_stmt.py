@@ -9,7 +9,7 @@ from forscan.model import Carry, Element, Loop, Output, Spelling
 from forscan.syntax.code import expression, indent
 from forscan.syntax.names import Fresh, reads
 from forscan.syntax.rename import renamed
-from forscan.syntax.slices import uncut
+from forscan.syntax.slices import reversed_of, uncut
 from forscan.syntax.walk import walk
 from forscan.writers.common import may_forget
 
@@ -141,10 +141,10 @@ def _direction(source: str, loop: Loop) -> str:
         return source
     if source.startswith("range("):
         return f"reversed({source})"
-    node = expression(source)
-    if isinstance(node, ast.Subscript) and source.endswith("[::-1]"):
-        return source.removesuffix("[::-1]")
-    atom = isinstance(node, ast.Name | ast.Attribute | ast.Call | ast.Subscript)
+    forwards = reversed_of(source)
+    if forwards is not None:
+        return forwards
+    atom = isinstance(expression(source), ast.Name | ast.Attribute | ast.Call | ast.Subscript)
     return f"{source}[::-1]" if atom else f"({source})[::-1]"
 
 
