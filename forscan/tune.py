@@ -216,6 +216,7 @@ def tune_source(
         "path": str(path.resolve()),
         "call": call,
         "gradient": gradient,
+        "calls": [*calls],
         "candidates": [
             {"source": name, "unroll": _number(c)}
             for name, c in zip(sources, versions, strict=True)

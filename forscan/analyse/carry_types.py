@@ -132,6 +132,9 @@ class CarryTypes:
                 yield from self.boolean(name)
             elif self.is_number(start):
                 yield from self.number(name, starts)
+            elif isinstance(start, ast.Tuple) and any(map(self.is_number, start.elts)):
+                numbers = [e for e in start.elts if self.is_number(e)]
+                yield from self.rounded(name, numbers, set())
 
     def changed(self, name: str) -> Refusal:
         """Calls have shown that the state has another type after an iteration."""
@@ -397,7 +400,9 @@ class CarryTypes:
 
     def number(self, name: str, starts: dict[str, ast.expr | None]) -> Iterator[Refusal]:
         literal = {n for n, s in starts.items() if s is not None and self.is_number(s)}
-        yield from self.rounded(name, literal)
+        start = starts[name]
+        assert start is not None
+        yield from self.rounded(name, [start], literal)
         for update in self.updates(name):
             names = set(reads(update))
             if isinstance(update, ast.Name):
@@ -417,15 +422,15 @@ class CarryTypes:
                     return
         yield from self.seed(name)
 
-    def rounded(self, name: str, literal: set[str]) -> Iterator[Refusal]:
+    def rounded(self, name: str, numbers: list[ast.expr], literal: set[str]) -> Iterator[Refusal]:
         """A start that a scan may round, and that more than the update sees.
 
         Promoted to bfloat16, `0.1` is another number; `1.0` is not. Where the first iteration
         makes nothing of it but its next value, that is of the same type in Python.
         """
-        start = self.start(name)
+        start = next((n for n in numbers if not _is_short(n)), None)
         first = next((s for s in self.loop.body if name in names_in(s)), None)
-        if start is None or first is None or _is_short(start):
+        if start is None or first is None:
             return
         if isinstance(first, ast.Assign | ast.AugAssign) and name in _bound(first):
             return
@@ -434,7 +439,7 @@ class CarryTypes:
                 yield refuse(
                     "FSC406",
                     update,
-                    f"{name} starts as the number {ast.unparse(start)}, which a scan rounds where "
+                    f"{name} starts from the number {ast.unparse(start)}, which a scan rounds where "
                     f"{name} becomes an array of half precision, also for what else is made of it",
                     f"Start {name} from an array: jnp.full((), {ast.unparse(start)}, x.dtype).",
                 )

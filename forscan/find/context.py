@@ -29,6 +29,8 @@ from forscan.syntax.names import (
 from forscan.syntax.source import Source
 from forscan.syntax.walk import walk_all
 
+_HALF_PRECISION = re.compile(r"b?float16|\b(?:bf16|f16|fp16|half)\b|float[48]_")
+
 
 @dataclass
 class ModuleContext:
@@ -76,6 +78,11 @@ class ModuleContext:
         outside = (n for n in self.functions.nodes if isinstance(n, ast.Global | ast.Nonlocal))
         changed = again.union(*(n.names for n in outside))
         return {n: v for n, v in found.items() if n not in changed}
+
+    @cached_property
+    def names_half_precision(self) -> bool:
+        """Whether the file names a type of fewer bits than single precision has."""
+        return _HALF_PRECISION.search(self.source.text) is not None
 
     def spelling(self, place: ast.AST) -> Spelling:
         """How the file calls lax, jax.numpy and jax at a place."""

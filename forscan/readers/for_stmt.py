@@ -11,6 +11,7 @@ from forscan.analyse.containers import own_containers
 from forscan.analyse.effects import Effects, refuse
 from forscan.analyse.growth import growing_integers
 from forscan.analyse.lists import FilledList, find_lists
+from forscan.analyse.mixed import mixed_precision
 from forscan.analyse.numbers import LARGEST_INDEX
 from forscan.analyse.settled import Settled
 from forscan.analyse.state import State, captured_outside, state_of, without_idle_starts
@@ -443,7 +444,8 @@ def _types(
     state: State, lists: list[FilledList], node: ast.For, context: FunctionContext
 ) -> list[Refusal]:
     collected = tuple(v for filled in lists for v in filled.values)
-    return list(CarryTypes(node, state.carried, collected, state.targets, context).reasons())
+    types = CarryTypes(node, state.carried, collected, state.targets, context)
+    return [*types.reasons(), *mixed_precision(types)]
 
 
 def _outer_names(state: State, node: ast.For, context: FunctionContext) -> list[Refusal]:

@@ -58,7 +58,7 @@ def peel_first(loop: LoopText, reasons: list[Refusal]) -> Reshaped | None:
     first = Specialised(loop.body, _knowledge(loop, space, Part.FIRST))
     later = _knowledge(loop, space, Part.REST)
     rest = Specialised(loop.body, later)
-    if any(r.code == "FSC402" for r in reasons) and not rest.decided:
+    if all(r.code == "FSC402" for r in reasons) and not rest.decided:
         return None
     head = first.code
     if space.index is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -22,7 +23,9 @@ from .timing import CHEAP, run_figures, stage_figures
 Say = Callable[[dict[str, Any]], None]
 
 _BUILDS = 3
+_MORE_BUILDS = 6
 _ROUNDS = range(5, 41)
+_NEAR = 1.3  # times the least total: what is dearer cannot be the best by bad luck alone
 _SHARE = 0.5  # of the time that is left, for compiling one candidate
 
 
@@ -44,6 +47,11 @@ class Candidate:
     def work(self) -> int:
         """Operations that the compiler gets to see, about."""
         return work(self.program.jaxpr.jaxpr)
+
+    def total(self, calls: int) -> float:
+        """Seconds from the source to the end of so many calls."""
+        first = sum(stage_figures(self.program).values())
+        return first + calls * statistics.median(self.runs)
 
     def answer(self) -> dict[str, Any]:
         runs = self.runs
@@ -77,7 +85,12 @@ def sweep(job: dict[str, Any], say: Say) -> None:
         say(candidate.answer())
     measured = [c for c in traced if c.runs]
     say({"stage": "measuring the candidates in turn"})
-    _in_turn(measured, deadline)
+    _build(measured, _BUILDS - 1)
+    _run(measured, deadline)
+    say({"stage": "measuring the cheapest again"})
+    near = _near(measured, job["calls"])
+    _build(near, _MORE_BUILDS)
+    _run(near, deadline)
     for candidate in measured:
         say(candidate.answer())
 
@@ -144,16 +157,30 @@ def _difference(first: Candidate, other: Candidate) -> str:
     return f"it computes something else: {found.reason}" if found.reason else ""
 
 
-def _in_turn(candidates: list[Candidate], deadline: float) -> None:
-    """More builds of what is cheap to build, then runs, all in changing order.
+def _near(candidates: list[Candidate], calls: list[int]) -> list[Candidate]:
+    """Those that may be the cheapest for one of the numbers of calls."""
+    found = []
+    for count in calls:
+        totals = [c.total(count) for c in candidates]
+        found += [c for c, t in zip(candidates, totals, strict=True) if t <= _NEAR * min(totals)]
+    return [c for c in candidates if c in found]
 
-    Whatever else the machine does for a while then falls on all alike.
-    """
+
+# Candidates are measured in changing order: whatever else the machine does for a while then
+# falls on all alike.
+
+
+def _build(candidates: list[Candidate], times: int) -> None:
+    """Builds again what is cheap to build."""
     cheap = [c for c in candidates if c.program.stages.first < CHEAP]
-    for count in range(_BUILDS - 1):
+    for count in range(times):
         for candidate in cheap if count % 2 == 0 else cheap[::-1]:
             candidate.program.trace()
             candidate.program.compile()
+
+
+def _run(candidates: list[Candidate], deadline: float) -> None:
+    """Runs all as often as a second for each allows; earlier runs do not count."""
     for candidate in candidates:
         candidate.runs = []
     end = min(deadline, time.monotonic() + len(candidates))

@@ -1,0 +1,169 @@
+"""State that a scan would keep in half precision where Python goes on in single.
+
+A state that starts as a Python number is weakly typed: what it meets decides the type. In
+Python that is over after the first iteration. A scan compares types, not whether they are
+weak: with `x = 1.0` and then `x = (x + half) + single` it traces its body with a weak x, is
+content with the float32 that comes out, and adds in half precision in every iteration. No
+error shows it. It takes an array that meets the state and another one, of a wider type, that
+the state takes in. Arrays of one source are of one type, and code that mixes types names one.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from forscan.analyse.carry_types import CarryTypes
+from forscan.analyse.effects import refuse
+from forscan.model import Refusal
+from forscan.syntax.walk import walk_all
+
+Sources = frozenset[str]
+
+# The type of an array that is made without one: what meets it is as wide.
+_FULL = "float32"
+_FULL_MADE = {"zeros", "ones", "empty", "full", "eye", "identity", "linspace"}
+_NO_FLOATS = {
+    "argmax", "argmin", "argsort", "searchsorted", "logical_or", "logical_and", "logical_not",
+    "isnan", "isfinite", "any", "all", "count_nonzero", "arange", "shape", "key", "PRNGKey",
+    "split", "fold_in", "range", "len", "int",
+}  # fmt: skip
+_STATIC = {"shape", "ndim", "dtype", "size"}
+_NO_VALUES = {"axis", "shape", "keepdims"}
+
+
+def mixed_precision(types: CarryTypes) -> Iterator[Refusal]:
+    """The state that may be computed in another precision than in Python."""
+    if not types.context.module.names_half_precision:
+        return
+    for name in types.carried:
+        start = types.start(name)
+        if start is None or not types.is_weak(start) or types.context.keeps_type(name):
+            continue
+        found = next(_Meetings(types, name).narrow(), None)
+        if found is not None:
+            yield refuse(
+                "FSC406",
+                found.place,
+                f"{name} starts as a Python number, meets {_shown(found.met)} and takes in "
+                f"{_shown(found.others)}: where the first is of half precision and the other is not, "
+                "a scan would stay in half precision",
+                f"Start {name} from an array of the type that it has after one iteration.",
+            )
+
+
+@dataclass(frozen=True)
+class _Meeting:
+    """An operation that decides the type of weakly typed state.
+
+    Attributes:
+      place: where the state is read.
+      met: the sources of what it meets there.
+      others: sources that the state takes its type from besides.
+    """
+
+    place: ast.Name
+    met: Sources
+    others: Sources
+
+
+@dataclass(frozen=True)
+class _Meetings:
+    types: CarryTypes
+    name: str
+
+    def narrow(self) -> Iterator[_Meeting]:
+        """The meetings whose result may be of a narrower type than the state becomes."""
+        final = self._of_all(self.types.updates(self.name))
+        for node in walk_all(self.types.loop.body) if final else ():
+            if isinstance(node, ast.Name) and node.id == self.name:
+                met = self._met(node)
+                if met and _FULL not in met and final - met:
+                    yield _Meeting(node, met, final - met)
+
+    def _met(self, node: ast.expr) -> Sources:
+        """The sources of the first arrays that an expression comes together with."""
+        parents = self.types.context.module.functions.parents
+        child: ast.AST = node
+        while isinstance(parent := parents.get(child), ast.expr | ast.keyword):
+            if isinstance(parent, ast.Subscript | ast.Attribute | ast.Tuple | ast.List):
+                return frozenset()
+            operands: list[ast.AST] = [*ast.iter_child_nodes(parent)]
+            if isinstance(parent, ast.Call):
+                operands = [*parent.args, *(k.value for k in parent.keywords)]
+            met = self._of_all(o for o in operands if o is not child and isinstance(o, ast.expr))
+            if met:
+                return met
+            child = parent
+        if isinstance(parent, ast.AugAssign) and child is parent.value:
+            return self._of(parent.target, frozenset({self.name}))
+        if isinstance(parent, ast.AugAssign):
+            return self._of(parent.value, frozenset({self.name}))
+        return frozenset()
+
+    # The names, attributes and types that a floating-point type comes from. The state itself
+    # and Python numbers add nothing.
+
+    def _of_all(self, nodes: Iterable[ast.expr], seen: Sources | None = None) -> Sources:
+        known = frozenset({self.name}) if seen is None else seen
+        return frozenset[str]().union(*(self._of(n, known) for n in nodes))
+
+    def _of(self, node: ast.expr, seen: Sources) -> Sources:
+        match node:
+            case ast.Constant() | ast.Compare():
+                return frozenset()
+            case ast.Name(id=name):
+                return self._of_name(name, seen)
+            case ast.BinOp(left=left, right=right) | ast.IfExp(body=left, orelse=right):
+                return self._of_all([left, right], seen)
+            case ast.UnaryOp(operand=base) | ast.Subscript(value=base):
+                return self._of(base, seen)
+            case ast.Attribute(attr=attribute) if attribute in _STATIC:
+                return frozenset()
+            case ast.Attribute(value=base, attr="T" | "mT" | "real" | "at"):
+                return self._of(base, seen)
+            case ast.Tuple(elts=items) | ast.List(elts=items):
+                return self._of_all(items, seen)
+            case ast.Call():
+                return self._of_call(node, seen)
+        return frozenset({ast.unparse(node)})
+
+    def _of_call(self, node: ast.Call, seen: Sources) -> Sources:
+        path = self.types.context.resolve(node.func) or ""
+        tail = path.rsplit(".", 1)[-1]
+        if tail in _NO_FLOATS:
+            return frozenset()
+        if path.startswith("jax.random.") or tail in _FULL_MADE:
+            return self._dtype(node) or frozenset({_FULL})
+        if isinstance(node.func, ast.Attribute) and not path:  # a method of an array
+            if node.func.attr == "astype":
+                return frozenset(map(ast.unparse, node.args))
+            return self._of_all([node.func.value, *node.args], seen)
+        given = [*node.args, *(k.value for k in node.keywords if k.arg not in _NO_VALUES)]
+        if tail in ("where", "select"):
+            del given[:1]
+        own = () if path.startswith("jax.") or "." not in path else (path,)
+        return self._dtype(node) or self._of_all(given, seen).union(own)
+
+    def _dtype(self, node: ast.Call) -> Sources:
+        return frozenset(ast.unparse(k.value) for k in node.keywords if k.arg == "dtype")
+
+    def _of_name(self, name: str, seen: Sources) -> Sources:
+        context = self.types.context
+        if name in seen:
+            return frozenset()
+        if name not in context.locals:
+            if name in context.module.constants:
+                return self._of(context.module.constants[name], seen | {name})
+            known = context.resolve(ast.Name(name, ast.Load()))
+            return frozenset() if known else frozenset({name})
+        values = [*context.values.get(name, []), *self.types.updates(name)]
+        if name in self.types.targets:
+            values.append(self.types.loop.iter)
+        own = {name} if name in context.parameters or not values else set()
+        return self._of_all(values, seen | {name}).union(own)
+
+
+def _shown(sources: Sources) -> str:
+    return ", ".join(sorted(sources))
