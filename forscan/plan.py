@@ -21,6 +21,7 @@ from forscan.passes.index_to_carry import index_to_carry
 from forscan.passes.parameters import to_carry, to_closure
 from forscan.passes.table import run_passes
 from forscan.readers import associative_scan, for_stmt, fori_loop, map, scan, while_loop
+from forscan.readers.for_text import region
 from forscan.reshape.compose import compose
 from forscan.reshape.site import LoopText, Reshaped
 from forscan.reshape.table import IMPROVEMENTS, STRATEGIES
@@ -178,7 +179,7 @@ def _read(site: Site, form: str, config: Config) -> Reading:
     source = site.context.source
     if isinstance(site.node, ast.For):
         draft = run_passes(for_stmt.read(site, form))
-        start, end = for_stmt.region(site)
+        start, end = region(site)
         indentation = source.indentation(source.start(site.node))
         reading = Reading(draft.loop, start, end, indentation, draft.edits, draft.assumptions)
     else:

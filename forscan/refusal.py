@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from dataclasses import dataclass
 
 
@@ -21,6 +22,11 @@ class Refusal:
     help: str
     line: int | None = None
     column: int | None = None
+
+
+def refuse(code: str, node: ast.expr | ast.stmt, message: str, help: str) -> Refusal:
+    """A refusal whose reason is a node."""
+    return Refusal(code, message, help, node.lineno, node.col_offset + 1)
 
 
 class Refused(Exception):

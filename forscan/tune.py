@@ -20,7 +20,7 @@ from forscan.verify.result import preparation
 Unroll = int | bool | None
 
 _UNROLLS: tuple[Unroll, ...] = (None, 2, 4, 8, 16, 32, True)
-_FEW_UNROLLS: tuple[Unroll, ...] = (None, 4)
+_FEW_UNROLLS: tuple[Unroll, ...] = (None, 4, True)
 _MOST = 32  # candidates for the loops of one function together
 
 

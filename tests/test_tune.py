@@ -67,7 +67,7 @@ def test_loops_in_loops_are_tuned_together() -> None:
     found = candidates(NESTED.encode(), Path("a.py"), Config(), Selection())
     names = [c.label for c in found]
     assert {"for / for", "scan / for", "for / scan unroll 4", "fori_loop / scan"} <= set(names)
-    assert len(names) == len(set(names)) == len({c.source for c in found}) == 16
+    assert len(names) == len(set(names)) == len({c.source for c in found}) == 25
     for candidate in found:
         text = candidate.source.decode()
         for form, call in (("scan", "lax.scan("), ("fori_loop", "lax.fori_loop(")):

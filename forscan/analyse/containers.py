@@ -50,6 +50,19 @@ def made_before(name: str, statement: ast.stmt, context: FunctionContext) -> ast
     return None
 
 
+def other_name(container: ast.expr, context: FunctionContext) -> str | None:
+    """Another name of a dict or a list that the function has made, if it has one."""
+    if not isinstance(container, ast.Name):
+        return None
+    made = (ast.Dict, ast.List, ast.DictComp, ast.ListComp)
+    if not any(isinstance(v, made) for v in context.values.get(container.id, ())):
+        return None
+    for name, values in context.values.items():
+        if any(isinstance(v, ast.Name) and v.id == container.id for v in values):
+            return name
+    return None
+
+
 def _is_new(value: ast.expr, context: FunctionContext) -> bool:
     """Whether an expression makes a container, with no others in it that anybody else has."""
     match value:

@@ -5,76 +5,27 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
-from forscan.analyse.arrays import assigned_values
+from forscan.analyse.callees import (
+    HOST,
+    HOST_NAMES,
+    MUTATING,
+    RUN_ONCE,
+    in_module,
+    is_module,
+    known_effect,
+    meant,
+)
+from forscan.analyse.containers import other_name
 from forscan.analyse.lists import appended
 from forscan.find.context import FunctionContext
-from forscan.find.traced import Function
-from forscan.model import Refusal
+from forscan.refusal import Refusal, refuse
 from forscan.syntax.names import (
     binds,
-    dotted,
     is_place,
     names_in,
-    parameters,
-    walk_scope,
 )
 from forscan.syntax.walk import walk, walk_all
 
-_HAIKU_STATE = {
-    "next_rng_key",
-    "next_rng_keys",
-    "maybe_next_rng_key",
-    "get_parameter",
-    "get_state",
-    "set_state",
-}
-_MUTATING = {
-    "append",
-    "extend",
-    "insert",
-    "pop",
-    "popitem",
-    "remove",
-    "clear",
-    "update",
-    "add",
-    "discard",
-    "setdefault",
-    "sort",
-    "reverse",
-    "write",
-    "writelines",
-    "appendleft",
-    "__setitem__",
-    "setattr",
-    "put",
-    "close",
-    "flush",
-}
-_RUN_ONCE = ("numpy.random.", "random.", "time.", "secrets.", "datetime.", "uuid.")
-_HOST = (
-    "logging.",
-    "warnings.",
-    "sys.",
-    "os.",
-    "tqdm.",
-    "wandb.",
-    "builtins.print",
-    "absl.logging.",
-    "jax.profiler.",
-    "shutil.",
-    "subprocess.",
-)
-_HOST_NAMES = {
-    "print",
-    "input",
-    "open",
-    "exec",
-    "eval",
-    "breakpoint",
-    "setattr",
-    "delattr",
-}
 _FRAME_NAMES = {"locals", "vars", "globals", "super", "dir"}
 _SCOPES = {
     "jax.named_scope",
@@ -103,10 +54,6 @@ _ALLOWED = (
     ast.Global,
     ast.Nonlocal,
 )
-
-
-def refuse(code: str, node: ast.expr | ast.stmt, message: str, help: str) -> Refusal:
-    return Refusal(code, message, help, node.lineno, node.col_offset + 1)
 
 
 class Effects:
@@ -267,13 +214,25 @@ class Effects:
                 elif isinstance(part, ast.Subscript) and not isinstance(part.ctx, ast.Load):
                     own = isinstance(part.value, ast.Name) and part.value.id in self.containers
                     if not own and not self._fresh(part.value):
-                        yield refuse(
-                            "FSC303",
-                            node,
-                            f"the body changes {ast.unparse(part.value)} in place, "
-                            "which other names may see",
-                            "Rebind it instead: `x = x.at[i].set(v)` for an array, `d = {**d, key: v}` for a dict.",
-                        )
+                        yield self._changed_in_place(node, part.value)
+
+    def _changed_in_place(self, node: ast.stmt, base: ast.expr) -> Refusal:
+        shown = ast.unparse(base)
+        alias = other_name(base, self.context)
+        if alias is not None:
+            return refuse(
+                "FSC411",
+                node,
+                f"the body changes {shown} in place, and {alias} is the same object: a scan gives "
+                "back a new one",
+                f"Rebind {shown} instead (`d = {{**d, key: v}}` for a dict), and read it by one name.",
+            )
+        return refuse(
+            "FSC303",
+            node,
+            f"the body changes {shown} in place, which other names may see",
+            "Rebind it instead: `x = x.at[i].set(v)` for an array, `d = {**d, key: v}` for a dict.",
+        )
 
     def _fresh(self, node: ast.expr) -> bool:
         """Whether an object is made in this iteration, so that changing it is harmless."""
@@ -301,14 +260,14 @@ class Effects:
                 f"`{path}()` means another function inside a body function",
                 f"Call `{path}()` before the loop and use its result.",
             )
-        elif path in _HOST_NAMES or (path and path.startswith(_HOST)):
+        elif path in HOST_NAMES or (path and path.startswith(HOST)):
             yield refuse(
                 "FSC302",
                 node,
                 f"`{shown}` acts on the host: inside a scan it would run once, with tracers",
                 "Use jax.debug.print or jax.debug.callback, or move it out of the loop.",
             )
-        elif path == "next" or (path and path.startswith(_RUN_ONCE)):
+        elif path == "next" or (path and path.startswith(RUN_ONCE)):
             yield refuse(
                 "FSC308",
                 node,
@@ -322,7 +281,7 @@ class Effects:
                 f"`{shown}` keeps hidden state per call",
                 "Use the lifted loops of haiku (hk.scan, hk.fori_loop).",
             )
-        elif isinstance(node.func, ast.Attribute) and node.func.attr in _MUTATING:
+        elif isinstance(node.func, ast.Attribute) and node.func.attr in MUTATING:
             yield from self._mutation(node, node.func)
         yield from self._callee(node, shown)
         yield from self._module_call(node, shown)
@@ -352,7 +311,7 @@ class Effects:
 
     def _module_call(self, node: ast.Call, shown: str) -> Iterator[Refusal]:
         """Modules made or called inside a flax or haiku body create parameters."""
-        if _is_module(node.func, self.context):
+        if is_module(node.func, self.context):
             yield refuse(
                 "FSC308",
                 node,
@@ -360,7 +319,7 @@ class Effects:
                 "Use the lifted loops of the library (nn.scan, hk.scan).",
             )
             return
-        if not _in_module(self.context):
+        if not in_module(self.context):
             return
         path = self.context.resolve(node.func) or ""
         on_self = shown.startswith("self.")
@@ -380,8 +339,8 @@ class Effects:
     def _callee(self, node: ast.Call, shown: str) -> Iterator[Refusal]:
         """Looks into the functions of the module that the body calls."""
         for expression in [node.func, *node.args, *(k.value for k in node.keywords)]:
-            for callee in _meant(expression, self.context):
-                why = _known_effect(self.context, callee)
+            for callee in meant(expression, self.context):
+                why = known_effect(self.context, callee)
                 if why:
                     name = getattr(callee, "name", "the lambda")
                     yield refuse(
@@ -393,121 +352,7 @@ class Effects:
                     return
 
 
-def _in_module(context: FunctionContext) -> bool:
-    """Whether a function is a method of a flax or haiku module."""
-    owner = context.module.functions.class_of(context.node)
-    bases = {context.module.imports.resolve(b) for b in owner.bases} if owner else set()
-    return bool(bases & {"flax.linen.Module", "haiku.Module"})
-
-
-def _is_module(called: ast.expr, context: FunctionContext) -> bool:
-    """Whether a name was given a module: `mlp = hk.nets.MLP([3])`."""
-    if not isinstance(called, ast.Name):
-        return False
-    around = context.around(called.id)
-    if around is not None:
-        return _is_module(called, around)
-    for value in assigned_values(called.id, context):
-        if isinstance(value, ast.Call):
-            path = context.resolve(value.func) or ""
-            made = (dotted(value.func) or "").rsplit(".", 1)[-1][:1].isupper()
-            if made and (path.startswith(("flax.linen.", "haiku.")) or _in_module(context)):
-                return True
-    return False
-
-
 def _code_of(why: str) -> str:
     if "another value" in why or "hidden state" in why:
         return "FSC308"
     return "FSC302" if "host" in why else "FSC303"
-
-
-def _meant(expression: ast.expr, context: FunctionContext) -> Iterator[Function | ast.Lambda]:
-    """The functions of the module that an expression may be, or may have been made of.
-
-    `step = partial(update, net)` and `network = Network(update_fn=update)` call update.
-    """
-    yield from context.module.traced.candidates(expression)
-    if isinstance(expression, ast.Name):
-        constant = context.module.constants.get(expression.id)
-        values = [*assigned_values(expression.id, context), *([constant] if constant else [])]
-        for value in values:
-            if isinstance(value, ast.Call):
-                yield from context.module.traced.candidates(value)
-                for given in [*value.args, *(k.value for k in value.keywords)]:
-                    yield from context.module.traced.candidates(given)
-
-
-def _hidden_state(path: str, node: ast.Call) -> bool:
-    """Whether a call makes or uses parameters or a stream of keys that it does not name."""
-    tail = path.rsplit(".", 1)[-1]
-    if path.startswith("haiku."):
-        return tail[:1].isupper() or tail in _HAIKU_STATE
-    if path.startswith(("flax.linen.", "flax.nnx.")):
-        return tail[:1].isupper()
-    base = node.func.value if isinstance(node.func, ast.Attribute) else None
-    return isinstance(base, ast.Name | ast.Attribute) and ast.unparse(base).endswith("rngs")
-
-
-def _known_effect(context: FunctionContext, function: Function | ast.Lambda) -> str | None:
-    """What a function does, looked into once; a lambda is seen from where it stands."""
-    if isinstance(function, ast.Lambda):
-        return _effect_of(context, function, set())
-    known = context.module.effects
-    if function not in known:
-        known[function] = _effect_of(context, function, set())
-    return known[function]
-
-
-def _effect_of(
-    context: FunctionContext,
-    function: Function | ast.Lambda,
-    seen: set[ast.AST],
-) -> str | None:
-    """In a few words what a function of the module does to the world, if anything."""
-    if function in seen or len(seen) > 40:
-        return None
-    seen.add(function)
-    place, suite = context, list[ast.stmt]()
-    if isinstance(function, ast.Lambda):
-        suite = [ast.Expr(function.body)]
-    else:
-        place, suite = FunctionContext(context.module, function), function.body
-    local = set(binds(suite)) - place.outside
-    given = set(parameters(function))
-    for node in walk_scope(suite):
-        if isinstance(node, ast.Global | ast.Nonlocal):
-            return f"changes {', '.join(node.names)} of an outer scope"
-        if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
-            root = node.value
-            if isinstance(root, ast.Name) and (root.id in given or root.id not in local):
-                return f"assigns to {ast.unparse(node)}"
-        if isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):
-            root = node.value
-            if isinstance(root, ast.Name) and (root.id in given or root.id not in local):
-                return f"changes its argument {root.id} in place"
-        if not isinstance(node, ast.Call):
-            continue
-        path = place.resolve(node.func) or ""
-        if path in _HOST_NAMES or path.startswith(_HOST):
-            return f"acts on the host ({ast.unparse(node.func)})"
-        if path == "next" or path.startswith(_RUN_ONCE):
-            return f"reads {ast.unparse(node.func)}, which gives another value each time"
-        if _hidden_state(path, node) or _is_module(node.func, place):
-            return f"keeps hidden state per call ({ast.unparse(node.func)})"
-        if isinstance(node.func, ast.Attribute) and node.func.attr in _MUTATING:
-            base = node.func.value
-            root = base.value if isinstance(base, ast.Attribute) else base
-            statement = isinstance(context.module.functions.parents.get(node), ast.Expr)
-            if (
-                (statement or node.func.attr in ("pop", "popleft", "popitem"))
-                and isinstance(root, ast.Name)
-                and (root.id in given or root.id not in local)
-            ):
-                if not path.startswith(("jax.", "optax.")):
-                    return f"changes {ast.unparse(base)}"
-        for callee in _meant(node.func, place):
-            inner = _effect_of(context, callee, seen)
-            if inner:
-                return f"calls {getattr(callee, 'name', 'a lambda')}, which {inner}"
-    return None

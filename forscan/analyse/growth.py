@@ -9,12 +9,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from forscan.analyse.carry_types import CarryTypes
-from forscan.analyse.effects import refuse
 from forscan.analyse.numbers import LARGEST_INDEX, Numbers
-from forscan.analyse.state import State
+from forscan.analyse.state import State, carries_of
 from forscan.find.context import FunctionContext
-from forscan.model import Refusal
+from forscan.refusal import Refusal, refuse
 from forscan.syntax.names import target_names
 from forscan.syntax.walk import walk, walk_all
 
@@ -23,20 +21,20 @@ _LARGE_STEP = 10_000
 
 def growing_integers(loop: ast.For, state: State, context: FunctionContext) -> Iterator[Refusal]:
     """A refusal for each integer that may grow too large."""
-    types = CarryTypes(loop, state.carried, (), state.targets, context)
-    integers = {n for n in state.carried if _is_integer(types.start(n))}
+    carries = carries_of(loop, state, context)
+    integers = {n for n in state.carried if _is_integer(carries.start(n))}
     while True:  # state that takes in an array is an array
         arrays = {
             n
             for n in integers
-            if not all(_is_python(u, integers, loop, context) for u in types.updates(n))
+            if not all(_is_python(u, integers, loop, context) for u in carries.updates(n))
         }
         if not arrays:
             break
         integers -= arrays
     for name in state.carried:
         if name in integers:
-            for update in types.updates(name):
+            for update in carries.updates(name):
                 if _grows_fast(update, integers, context):
                     yield refuse(
                         "FSC403",

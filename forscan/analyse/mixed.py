@@ -14,9 +14,8 @@ import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from forscan.analyse.carry_types import CarryTypes
-from forscan.analyse.effects import refuse
-from forscan.model import Refusal
+from forscan.analyse.carries import Carries
+from forscan.refusal import Refusal, refuse
 from forscan.syntax.walk import walk_all
 
 Sources = frozenset[str]
@@ -33,24 +32,20 @@ _STATIC = {"shape", "ndim", "dtype", "size"}
 _NO_VALUES = {"axis", "shape", "keepdims"}
 
 
-def mixed_precision(types: CarryTypes) -> Iterator[Refusal]:
-    """The state that may be computed in another precision than in Python."""
-    if not types.context.module.names_half_precision:
+def mixed_precision(carries: Carries, name: str, start: ast.expr) -> Iterator[Refusal]:
+    """State that may be computed in another precision than in Python."""
+    if not carries.context.module.names_half_precision or not carries.is_weak(start):
         return
-    for name in types.carried:
-        start = types.start(name)
-        if start is None or not types.is_weak(start) or types.context.keeps_type(name):
-            continue
-        found = next(_Meetings(types, name).narrow(), None)
-        if found is not None:
-            yield refuse(
-                "FSC406",
-                found.place,
-                f"{name} starts as a Python number, meets {_shown(found.met)} and takes in "
-                f"{_shown(found.others)}: where the first is of half precision and the other is not, "
-                "a scan would stay in half precision",
-                f"Start {name} from an array of the type that it has after one iteration.",
-            )
+    found = next(_Meetings(carries, name).narrow(), None)
+    if found is not None:
+        yield refuse(
+            "FSC406",
+            found.place,
+            f"{name} starts as a Python number, meets {_shown(found.met)} and takes in "
+            f"{_shown(found.others)}: where the first is of half precision and the other is not, "
+            "a scan would stay in half precision",
+            f"Start {name} from an array of the type that it has after one iteration.",
+        )
 
 
 @dataclass(frozen=True)
@@ -70,13 +65,13 @@ class _Meeting:
 
 @dataclass(frozen=True)
 class _Meetings:
-    types: CarryTypes
+    carries: Carries
     name: str
 
     def narrow(self) -> Iterator[_Meeting]:
         """The meetings whose result may be of a narrower type than the state becomes."""
-        final = self._of_all(self.types.updates(self.name))
-        for node in walk_all(self.types.loop.body) if final else ():
+        final = self._of_all(self.carries.updates(self.name))
+        for node in walk_all(self.carries.loop.body) if final else ():
             if isinstance(node, ast.Name) and node.id == self.name:
                 met = self._met(node)
                 if met and _FULL not in met and final - met:
@@ -84,7 +79,7 @@ class _Meetings:
 
     def _met(self, node: ast.expr) -> Sources:
         """The sources of the first arrays that an expression comes together with."""
-        parents = self.types.context.module.functions.parents
+        parents = self.carries.context.module.functions.parents
         child: ast.AST = node
         while isinstance(parent := parents.get(child), ast.expr | ast.keyword):
             if isinstance(parent, ast.Subscript | ast.Attribute | ast.Tuple | ast.List):
@@ -130,7 +125,7 @@ class _Meetings:
         return frozenset({ast.unparse(node)})
 
     def _of_call(self, node: ast.Call, seen: Sources) -> Sources:
-        path = self.types.context.resolve(node.func) or ""
+        path = self.carries.context.resolve(node.func) or ""
         tail = path.rsplit(".", 1)[-1]
         if tail in _NO_FLOATS:
             return frozenset()
@@ -150,7 +145,7 @@ class _Meetings:
         return frozenset(ast.unparse(k.value) for k in node.keywords if k.arg == "dtype")
 
     def _of_name(self, name: str, seen: Sources) -> Sources:
-        context = self.types.context
+        context = self.carries.context
         if name in seen:
             return frozenset()
         if name not in context.locals:
@@ -158,9 +153,9 @@ class _Meetings:
                 return self._of(context.module.constants[name], seen | {name})
             known = context.resolve(ast.Name(name, ast.Load()))
             return frozenset() if known else frozenset({name})
-        values = [*context.values.get(name, []), *self.types.updates(name)]
-        if name in self.types.targets:
-            values.append(self.types.loop.iter)
+        values = [*context.values.get(name, []), *self.carries.updates(name)]
+        if name in self.carries.targets:
+            values.append(self.carries.loop.iter)
         own = {name} if name in context.parameters or not values else set()
         return self._of_all(values, seen | {name}).union(own)
 

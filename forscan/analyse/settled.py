@@ -11,9 +11,8 @@ from __future__ import annotations
 import ast
 from functools import cached_property
 
-from forscan.analyse.carry_types import CarryTypes
 from forscan.analyse.floating import Floating
-from forscan.analyse.state import State
+from forscan.analyse.state import State, carries_of
 from forscan.find.context import FunctionContext
 from forscan.syntax.names import binds
 
@@ -28,7 +27,7 @@ class Settled:
         self.loop = loop
         self.state = state
         self.context = context
-        self.types = CarryTypes(loop, state.carried, (), state.targets, context)
+        self.carries = carries_of(loop, state, context)
 
     def takes(self, integer: ast.expr, other: ast.expr | None) -> bool:
         """Whether an operand takes an integer that it meets.
@@ -40,7 +39,7 @@ class Settled:
         if other is not None and self.floating.holds(other):
             return True
         name = self._updated_by(integer)
-        if name not in self.state.carried or name in self._started_as_numbers:
+        if name not in self.state.carried or name in self.carries.numbers:
             return False
         return other is None or name in _operands(other)
 
@@ -58,20 +57,12 @@ class Settled:
         return None
 
     @cached_property
-    def _started_as_numbers(self) -> set[str]:
-        """State that starts weakly typed: a scan promotes it without a word."""
-        starts = {name: self.types.start(name) for name in self.state.carried}
-        return {
-            n for n, start in starts.items() if start is not None and self.types.is_number(start)
-        }
-
-    @cached_property
     def floating(self) -> Floating:
         """What surely holds floating-point numbers where the scan does not raise."""
         plain = Floating(self.context)
         settled = set()
         for name in self.state.carried:
-            like = self._same_type(self.types.starts(name))
+            like = self._same_type(self.carries.starts(name))
             if like is not None and self._becomes_floating(name, plain):
                 settled.add(like)
         return Floating(self.context, frozenset(settled)) if settled else plain

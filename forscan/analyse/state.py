@@ -10,7 +10,8 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, replace
 
-from forscan.analyse.carry_types import CarryTypes
+from forscan.analyse.carries import Carries
+from forscan.analyse.carry_types import unsteady
 from forscan.analyse.containers import own_containers
 from forscan.find.context import FunctionContext
 from forscan.syntax.names import binds, target_names
@@ -85,14 +86,19 @@ def without_idle_starts(state: State, loop: ast.For, context: FunctionContext) -
     idle = []
     for name in state.carried:
         if name not in exposed and name not in containers:
-            types = CarryTypes(loop, (name,), (), state.targets, context)
-            if any(r.code in ("FSC404", "FSC406") for r in types.reasons()):
+            alone = Carries(loop, (name,), state.targets, context)
+            if any(r.code in ("FSC404", "FSC406") for r in unsteady(alone)):
                 idle.append(name)
     return replace(
         state,
         carried=tuple(n for n in state.carried if n not in idle),
         last=(*state.last, *idle),
     )
+
+
+def carries_of(loop: ast.For, state: State, context: FunctionContext) -> Carries:
+    """What is known about the starts and the updates of the carried names."""
+    return Carries(loop, state.carried, state.targets, context)
 
 
 def captured_outside(loop: ast.For, context: FunctionContext) -> frozenset[str]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from forscan.analyse.lists import FilledList
 from forscan.analyse.state import State
 from forscan.analyse.trip_count import Extent
-from forscan.analyse.uses import Kind, Use
+from forscan.analyse.use import Kind, Use
 from forscan.find.context import FunctionContext
 from forscan.find.sites import Site
 from forscan.model import Loop, Reading, Spelling

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 
-from forscan.analyse.carry_types import CarryTypes
+from forscan.analyse.state import carries_of
 from forscan.analyse.trip_count import extent, leading, stable
 from forscan.passes.draft import Draft
 from forscan.passes.index_to_carry import trip_count
@@ -68,8 +68,6 @@ def _is_risky(draft: Draft) -> bool:
 def _start(draft: Draft, base: ast.expr) -> ast.expr:
     """What a carried array is made as: it keeps its shape."""
     if isinstance(base, ast.Name) and base.id in draft.state.carried:
-        types = CarryTypes(
-            draft.statement, draft.state.carried, (), draft.state.targets, draft.context
-        )
-        return types.start(base.id) or base
+        carries = carries_of(draft.statement, draft.state, draft.context)
+        return carries.start(base.id) or base
     return base

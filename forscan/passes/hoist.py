@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 
 from forscan.analyse.numbers import Numbers
-from forscan.analyse.uses import Kind, Use
+from forscan.analyse.use import Kind, Use
 from forscan.model import Element, Refusal, Refused
 from forscan.passes.draft import Draft
 from forscan.passes.mirror import mirror

@@ -9,7 +9,7 @@ from forscan.analyse.arrays import Evidence, evidence, stacked
 from forscan.analyse.items import reads_as_arrays
 from forscan.analyse.linear import difference, linear
 from forscan.analyse.trip_count import add, extent, leading, literal_int
-from forscan.analyse.uses import Kind, Use
+from forscan.analyse.use import Kind, Use
 from forscan.model import Element
 from forscan.passes.draft import Draft
 from forscan.syntax.code import expression

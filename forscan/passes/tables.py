@@ -11,7 +11,7 @@ import ast
 
 from forscan.analyse.arrays import Evidence, evidence
 from forscan.analyse.items import reads_as_arrays
-from forscan.analyse.uses import Use
+from forscan.analyse.use import Use
 from forscan.model import Refusal, Refused
 from forscan.passes.draft import Draft
 from forscan.syntax.code import one_line

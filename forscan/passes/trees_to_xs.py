@@ -6,7 +6,7 @@ import ast
 from dataclasses import replace
 
 from forscan.analyse.arrays import TREE_MAPS
-from forscan.analyse.uses import Use
+from forscan.analyse.use import Use
 from forscan.model import Element
 from forscan.passes.draft import Draft
 from forscan.passes.hoist import only_assigned

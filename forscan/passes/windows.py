@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from forscan.analyse.arrays import is_array
 from forscan.analyse.linear import difference, linear
 from forscan.analyse.trip_count import leading, stable
-from forscan.analyse.uses import Kind
+from forscan.analyse.use import Kind
 from forscan.model import Element, Refusal, Refused
 from forscan.passes.draft import Draft
 from forscan.passes.mirror import mirror

@@ -9,7 +9,8 @@ from forscan.analyse.arrays import TREE_MAPS
 from forscan.analyse.items import used_as_an_array
 from forscan.analyse.kinds import ARRAY, UNKNOWN, kind_of, of_items
 from forscan.analyse.kinds import Kind as ValueKind
-from forscan.analyse.uses import Kind, Use, Uses
+from forscan.analyse.use import Kind, Use
+from forscan.analyse.uses import Uses
 from forscan.find.context import FunctionContext
 from forscan.find.sites import Site
 from forscan.model import Counter, Element

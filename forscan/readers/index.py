@@ -6,7 +6,8 @@ import ast
 from dataclasses import replace
 
 from forscan.analyse.trip_count import literal_int
-from forscan.analyse.uses import Kind, Use, Uses
+from forscan.analyse.use import Kind, Use
+from forscan.analyse.uses import Uses
 from forscan.find.context import FunctionContext
 from forscan.model import Carry, Counter, Refusal, Refused
 from forscan.readers.lax_loop import LaxLoop

@@ -131,9 +131,7 @@ class _Body:
         """Whether state is a Python number before the loop, whose type is not settled."""
         if name not in self.state.carried:
             return False
-        types = self.loop.types
-        start = types.start(name)
-        return start is not None and types.is_number(start)
+        return name in self.loop.carries.numbers
 
     def is_array(self, name: str, suites: list[Code]) -> bool:
         """Whether a name is state, which has to be arrays, or gets an array in a branch."""

@@ -96,7 +96,7 @@ def _front(loop: LoopText, buffer: _Buffer, space: _Range, rows: list[str]) -> F
 
 def _starts(loop: LoopText, buffer: _Buffer, space: _Range, rows: list[str]) -> list[str]:
     """The rows as the first iteration reads them."""
-    starts = loop.types.starts(buffer.name)
+    starts = loop.carries.starts(buffer.name)
     known = len(starts) == 1 and buffer.name not in loop.context.parameters
     row = row_of(loop, starts[0]) if known else None
     places = (
@@ -136,7 +136,7 @@ def _range(loop: LoopText) -> _Range | None:
 def _buffer(loop: LoopText, body: Code, name: str, space: _Range) -> _Buffer | None:
     """A name that is written at one row per iteration and read at others only."""
     write = next((s for s in body.statements if written(s, name) is not None), None)
-    if any(is_weakly_filled(made, loop.context) for made in loop.types.starts(name)):
+    if any(is_weakly_filled(made, loop.context) for made in loop.carries.starts(name)):
         return None
     if write is None or literal_int(expression(space.start)) is None:
         return None
@@ -237,7 +237,7 @@ def _is_whole(loop: LoopText, buffer: _Buffer, space: _Range) -> bool:
 
 def _start(loop: LoopText, name: str) -> ast.expr:
     """The expression that the buffer was made by, through writes before the loop."""
-    values = [v for v in loop.types.starts(name) if not _is_write(v)]
+    values = [v for v in loop.carries.starts(name) if not _is_write(v)]
     return values[-1] if values else ast.Name(name, ast.Load())
 
 

@@ -94,11 +94,10 @@ def _knowledge(loop: LoopText, space: _Space, part: Part) -> Knowledge:
 
 def _constants(loop: LoopText, part: Part) -> tuple[dict[str, object], frozenset[str]]:
     """State that Python knows: flags, and None until the first iteration."""
-    types = loop.types
     constants: dict[str, object] = {}
     not_none: set[str] = set()
     for name in loop.state.carried:
-        start, updates = types.start(name), types.updates(name)
+        start, updates = loop.carries.start(name), loop.carries.updates(name)
         if not isinstance(start, ast.Constant) or (
             isinstance(start.value, int | float) and (not isinstance(start.value, bool))
         ):

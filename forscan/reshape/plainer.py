@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from forscan.model import Refusal
-from forscan.readers.for_stmt import else_suite
+from forscan.readers.for_text import else_suite
 from forscan.reshape.constancy import CONTRARY
 from forscan.reshape.site import LoopText, Reshaped
 from forscan.syntax.code import Code, indent

@@ -28,7 +28,7 @@ def seeds_to_shape(loop: LoopText, reasons: list[Refusal]) -> Reshaped | None:
     places = {(r.line, r.column) for r in reasons}
     before = []
     for name in loop.state.carried:
-        updates = loop.types.updates(name)
+        updates = loop.carries.updates(name)
         if not any((u.lineno, u.col_offset + 1) in places for u in updates):
             continue
         if len(updates) != 1 or not _comes_first(loop, name):

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from forscan.analyse.carry_types import CarryTypes
-from forscan.analyse.state import State, state_of
+from forscan.analyse.carries import Carries
+from forscan.analyse.state import State, carries_of, state_of
 from forscan.find.context import FunctionContext
 from forscan.find.sites import Site
-from forscan.readers.for_stmt import colon_line, region
+from forscan.readers.for_text import colon_line, region
 from forscan.syntax.code import Code, indent, suite
 from forscan.syntax.source import Edit, apply_edits
 
@@ -60,8 +60,8 @@ class LoopText:
         return self.context.source.indentation(self.context.source.start(self.node))
 
     @cached_property
-    def types(self) -> CarryTypes:
-        return CarryTypes(self.node, self.state.carried, (), self.state.targets, self.context)
+    def carries(self) -> Carries:
+        return carries_of(self.node, self.state, self.context)
 
     @cached_property
     def header_line(self) -> int:

@@ -79,7 +79,7 @@ def _at_front(statement: ast.stmt) -> tuple[str, ast.expr] | None:
 
 
 def _is_empty(loop: LoopText, name: str) -> bool:
-    starts = loop.types.starts(name)
+    starts = loop.carries.starts(name)
     return len(starts) == 1 and isinstance(starts[0], ast.List) and not starts[0].elts
 
 

@@ -2,8 +2,10 @@
 
 Run as `python -m tests.benchmarks.tune [CASE]...`. For each case `tune` chooses once. Then all
 candidates, with many more unrollings than `tune` tries, are measured several times, and what was
-chosen is looked up there: how much dearer it is than the best. Of each total the median of the
-sweeps is taken; how far they are apart is shown, as it bounds what can be told.
+chosen is looked up there: how much dearer it is than the best. A sweep measures its candidates in
+turn, so a total counts as its ratio to the middle of its sweep, whatever the machine does besides;
+of each ratio the median of the sweeps is taken. How far they are apart is shown: it bounds what
+can be told.
 """
 
 from __future__ import annotations
@@ -87,13 +89,13 @@ def swept(case: Case) -> list[tune.Tuning]:
 
 
 def totals(sweeps: list[tune.Tuning], calls: int) -> dict[str, list[float]]:
-    """By candidate what it took in each sweep; only those that were measured in all."""
+    """By candidate its total in each sweep, as a ratio to the sweep's median; if in all."""
     found: dict[str, list[float]] = {}
     for sweep in sweeps:
-        for candidate in sweep.candidates:
-            total = candidate.total(calls)
-            if total is not None:
-                found.setdefault(candidate.label, []).append(total)
+        known = {c.label: t for c in sweep.candidates if (t := c.total(calls)) is not None}
+        middle = statistics.median(known.values())
+        for label, total in known.items():
+            found.setdefault(label, []).append(total / middle)
     return {label: each for label, each in found.items() if len(each) == len(sweeps)}
 
 

@@ -22,8 +22,8 @@ from .timing import CHEAP, run_figures, stage_figures
 
 Say = Callable[[dict[str, Any]], None]
 
-_BUILDS = 3
-_MORE_BUILDS = 6
+_BUILDS = 2, 2  # besides the first: at least, at most
+_MORE_BUILDS = 6, 24  # of the cheapest
 _ROUNDS = range(5, 41)
 _NEAR = 1.3  # times the least total: what is dearer cannot be the best by bad luck alone
 _SHARE = 0.5  # of the time that is left, for compiling one candidate
@@ -85,11 +85,11 @@ def sweep(job: dict[str, Any], say: Say) -> None:
         say(candidate.answer())
     measured = [c for c in traced if c.runs]
     say({"stage": "measuring the candidates in turn"})
-    _build(measured, _BUILDS - 1)
+    _build(measured, _BUILDS, deadline)
     _run(measured, deadline)
     say({"stage": "measuring the cheapest again"})
     near = _near(measured, job["calls"])
-    _build(near, _MORE_BUILDS)
+    _build(near, _MORE_BUILDS, deadline)
     _run(near, deadline)
     for candidate in measured:
         say(candidate.answer())
@@ -170,10 +170,13 @@ def _near(candidates: list[Candidate], calls: list[int]) -> list[Candidate]:
 # falls on all alike.
 
 
-def _build(candidates: list[Candidate], times: int) -> None:
-    """Builds again what is cheap to build."""
+def _build(candidates: list[Candidate], times: tuple[int, int], deadline: float) -> None:
+    """Builds again what is cheap to build, as often as a second for each allows."""
     cheap = [c for c in candidates if c.program.stages.first < CHEAP]
-    for count in range(times):
+    end = min(deadline, time.monotonic() + len(cheap))
+    for count in range(times[1]):
+        if count >= times[0] and time.monotonic() > end:
+            break
         for candidate in cheap if count % 2 == 0 else cheap[::-1]:
             candidate.program.trace()
             candidate.program.compile()

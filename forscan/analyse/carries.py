@@ -1,0 +1,152 @@
+"""What the state of a loop starts from, and what the body makes of it."""
+
+from __future__ import annotations
+
+import ast
+from functools import cache, cached_property
+
+from forscan.analyse.arrays import assigned_values
+from forscan.find.context import FunctionContext
+from forscan.syntax.names import names_in
+from forscan.syntax.walk import walk_all
+
+_INT_TYPES = {
+    "int", "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
+    "bool_",
+}  # fmt: skip
+_MAKERS = {
+    "zeros", "ones", "full", "empty", "zeros_like", "ones_like", "full_like", "array", "asarray",
+}  # fmt: skip
+# Of Python numbers these are weakly typed.
+_OF_NUMBERS = {
+    "abs", "cos", "cosh", "exp", "log", "log1p", "maximum", "minimum", "sin", "sinh", "sqrt",
+    "square", "tan", "tanh",
+}  # fmt: skip
+
+
+class Carries:
+    """The carried names of one loop.
+
+    Attributes:
+      carried: their names.
+      targets: the names of the loop's target.
+    """
+
+    def __init__(
+        self,
+        loop: ast.For,
+        carried: tuple[str, ...],
+        targets: tuple[str, ...],
+        context: FunctionContext,
+    ) -> None:
+        self.loop = loop
+        self.carried = carried
+        self.targets = targets
+        self.context = context
+        self.updates = cache(self._updates)
+
+    def start(self, name: str) -> ast.expr | None:
+        """The value that the name surely has before the loop, if it is plain."""
+        before = self.starts(name)
+        if name in self.context.parameters and not before:
+            return None
+        return before[-1] if before else self._from_tuple(name)
+
+    def starts(self, name: str) -> list[ast.expr]:
+        """All values that plain assignments before the loop give to a name."""
+        values = [v for v in assigned_values(name, self.context) if v not in self._inside]
+        return [v for v in values if v.lineno <= self.loop.lineno]
+
+    @cached_property
+    def _inside(self) -> set[ast.AST]:
+        return set(walk_all(self.loop.body))
+
+    def _from_tuple(self, name: str) -> ast.expr | None:
+        """The item of `mean, var = 0.0, 1.0`."""
+        for node in self.context.nodes:
+            if isinstance(node, ast.Assign) and node.lineno < self.loop.lineno:
+                for target in node.targets:
+                    if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
+                        if len(target.elts) == len(node.value.elts):
+                            for item, value in zip(target.elts, node.value.elts, strict=True):
+                                if isinstance(item, ast.Name) and item.id == name:
+                                    return value
+        return None
+
+    def _updates(self, name: str) -> list[ast.expr]:
+        """The expressions that the body gives to a name."""
+        found: list[ast.expr] = []
+        for node in walk_all(self.loop.body):
+            if isinstance(node, ast.Assign):
+                for target in node.targets:
+                    found += _paired(target, node.value, name)
+            elif isinstance(node, ast.AugAssign):
+                if isinstance(node.target, ast.Name) and node.target.id == name:
+                    whole = ast.BinOp(ast.Name(name, ast.Load()), node.op, node.value)
+                    found.append(ast.copy_location(whole, node))
+            elif isinstance(node, ast.NamedExpr) and node.target.id == name:
+                found.append(node.value)
+        return found
+
+    @cached_property
+    def numbers(self) -> set[str]:
+        """The names that start as Python numbers."""
+        starts = {name: self.start(name) for name in self.carried}
+        return {n for n, start in starts.items() if start is not None and is_number(start)}
+
+    def is_weak(self, start: ast.expr) -> bool:
+        """Whether a start is a Python number, or made of nothing else: `jnp.tanh(0.7)`."""
+        match start:
+            case ast.Call(func=function, args=arguments, keywords=[]) if arguments:
+                path = self.context.resolve(function) or ""
+                plain = path.startswith("jax.numpy.") and path.rsplit(".", 1)[-1] in _OF_NUMBERS
+                return plain and all(map(self.is_weak, arguments))
+            case ast.BinOp(left=left, right=right):
+                return self.is_weak(left) and self.is_weak(right)
+        return is_number(start)
+
+    def is_integer(self, start: ast.expr) -> bool:
+        """Whether an array start is strongly typed and no float."""
+        if not isinstance(start, ast.Call):
+            return False
+        path = self.context.resolve(start.func) or ""
+        if not path.startswith(("jax.numpy.", "numpy.")):
+            return False
+        tail = path.rsplit(".", 1)[-1]
+        if tail == "arange":
+            return all(isinstance(a, ast.Constant) and isinstance(a.value, int) for a in start.args)
+        if tail in _INT_TYPES:
+            return True
+        given = [*start.args[1:], *(k.value for k in start.keywords if k.arg == "dtype")]
+        return tail in _MAKERS and any(map(names_integers, given))
+
+    def is_module(self, name: str) -> bool:
+        return (self.context.resolve(ast.Name(name, ast.Load())) or "").startswith("jax")
+
+
+def is_number(node: ast.expr) -> bool:
+    """A literal number, with or without a sign; a bool is one too."""
+    if isinstance(node, ast.UnaryOp):
+        return is_number(node.operand)
+    return isinstance(node, ast.Constant) and isinstance(node.value, int | float)
+
+
+def names_integers(dtype: ast.expr) -> bool:
+    """`jnp.int32`, `"bool"`, `int`."""
+    return ast.unparse(dtype).rsplit(".", 1)[-1].strip("'\"") in _INT_TYPES
+
+
+def _paired(target: ast.expr, value: ast.expr, name: str) -> list[ast.expr]:
+    """The part of a value that an assignment gives to a name."""
+    if isinstance(target, ast.Name):
+        return [value] if target.id == name else []
+    if isinstance(target, ast.Tuple | ast.List):
+        if isinstance(value, ast.Tuple | ast.List) and len(value.elts) == len(target.elts):
+            return [
+                found
+                for t, v in zip(target.elts, value.elts, strict=True)
+                for found in _paired(t, v, name)
+            ]
+        if name in names_in(target):
+            return [value]
+    return []

@@ -1,0 +1,169 @@
+"""State that changes its shape in each iteration, or that is no array at all."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from forscan.analyse.carries import Carries
+from forscan.refusal import Refusal, refuse
+from forscan.syntax.names import names_in, reads
+from forscan.syntax.walk import walk
+
+_GROWING = {
+    "concatenate", "append", "hstack", "vstack", "kron", "tile", "repeat", "expand_dims", "pad",
+    "outer", "insert", "column_stack", "block", "resize", "atleast_2d", "convolve", "correlate",
+    "diff", "trim_zeros",
+}  # fmt: skip
+
+
+def no_array(carries: Carries, name: str, start: ast.expr) -> Iterator[Refusal]:
+    """State that Python builds: a tuple that grows, a function that is wrapped."""
+    made = isinstance(start, ast.Tuple | ast.List | ast.JoinedStr)
+    grows = any(
+        isinstance(u, ast.BinOp) and name in names_in(u) and (made or _adds_items(u))
+        for u in carries.updates(name)
+    )
+    function = _is_function(carries, start)
+    if function or grows:
+        what = "a function" if function else "no array, and grows"
+        yield refuse(
+            "FSC405",
+            carries.loop,
+            f"{name} is {what}: a scan's carry is made of arrays of one type",
+            "Keep the Python loop.",
+        )
+
+
+def _is_function(carries: Carries, start: ast.expr) -> bool:
+    if isinstance(start, ast.Name):
+        return next(carries.context.module.traced.candidates(start), None) is not None
+    return isinstance(start, ast.Lambda)
+
+
+def growth(carries: Carries, name: str) -> Iterator[Refusal]:
+    """Concatenating to itself, slices of itself, another axis: the first of them."""
+    for update in carries.updates(name):
+        call = next(_growing_calls(carries, name, update), None)
+        if call is not None:
+            tail = (carries.context.resolve(call.func) or "").rsplit(".", 1)[-1]
+            yield refuse(
+                "FSC405",
+                call,
+                f"{name} is made by {tail} of itself: its shape may change in each iteration, "
+                "and a scan's carry has one shape",
+                "Append to a list and stack it after the loop, or write into a buffer of full size.",
+            )
+            return
+        if _of_slices(update, name):
+            yield refuse(
+                "FSC405",
+                update,
+                f"{name} is made of slices of itself: its shape changes in each iteration, and "
+                "a scan's carry has one shape",
+                "Keep the Python loop, or write into a buffer of full size.",
+            )
+            return
+        if _adds_axis(update, name):
+            yield refuse(
+                "FSC405",
+                update,
+                f"{name} gains an axis in each iteration, and a scan's carry has one shape",
+                "Give it its final number of axes before the loop.",
+            )
+            return
+
+
+def _growing_calls(carries: Carries, name: str, update: ast.expr) -> Iterator[ast.Call]:
+    """Calls in an update whose result is larger than the state that they are given."""
+    for node in walk(update):
+        if not isinstance(node, ast.Call) or name not in reads(node):
+            continue
+        path = carries.context.resolve(node.func) or ""
+        if not path.startswith(("jax.numpy.", "jax.lax.")) or _is_reduced(carries, node, update):
+            continue
+        tail = path.rsplit(".", 1)[-1]
+        changes = tail in _GROWING and not _is_window(node, name)
+        if changes or (tail == "einsum" and _einsum_drifts(node, name)):
+            yield node
+
+
+def _is_reduced(carries: Carries, call: ast.Call, update: ast.expr) -> bool:
+    """Whether the grown array is not itself the new state (an argument of a call)."""
+    parent = carries.context.module.functions.parents.get(call)
+    return isinstance(parent, ast.Call | ast.keyword) and call is not update
+
+
+def seed(
+    carries: Carries, name: str, collected: tuple[ast.expr, ...], local: set[str]
+) -> Iterator[Refusal]:
+    """A trajectory that starts from a number and takes in an array of unknown shape.
+
+    Args:
+      collected: what is stacked.
+      local: names that the loop binds.
+    """
+    if not any(isinstance(v, ast.Name) and v.id == name for v in collected):
+        return
+    for update in carries.updates(name):
+        for other in reads(update):
+            if other in carries.context.parameters and other not in local:
+                yield refuse(
+                    "FSC412",
+                    update,
+                    f"{name} starts as a Python number and takes in {other}, which may be an "
+                    "array: a scan promotes the dtype of such a start, never its shape",
+                    f"Start from an array of the final shape, such as jnp.zeros_like({other}).",
+                )
+                return
+
+
+def _adds_items(update: ast.BinOp) -> bool:
+    """`xs + [x]`, of a list."""
+    return any(isinstance(side, ast.List) for side in (update.left, update.right))
+
+
+def _is_window(call: ast.Call, name: str) -> bool:
+    """`concatenate([v[1:], new[None]])`: one leaves, one enters."""
+    parts = call.args[0] if call.args else None
+    if not isinstance(parts, ast.List | ast.Tuple):
+        return False
+    for part in parts.elts:
+        if isinstance(part, ast.Subscript) and isinstance(part.value, ast.Name):
+            if part.value.id == name and isinstance(part.slice, ast.Slice):
+                if part.slice.lower is not None or part.slice.upper is not None:
+                    return True
+    return False
+
+
+def _einsum_drifts(call: ast.Call, name: str) -> bool:
+    """Whether the labels of the state in an einsum are not those of the result."""
+    if not call.args or not isinstance(call.args[0], ast.Constant):
+        return False
+    spec = str(call.args[0].value).replace(" ", "")
+    if "->" not in spec:
+        return False
+    inputs, output = spec.split("->")
+    labels = inputs.split(",")
+    for label, argument in zip(labels, call.args[1:], strict=False):
+        if isinstance(argument, ast.Name) and argument.id == name and label != output:
+            return True
+    return False
+
+
+def _of_slices(update: ast.expr, name: str) -> bool:
+    """`x[1:] - x[:-1]`: arithmetic on nothing but parts of the state."""
+    match update:
+        case ast.BinOp(left=left, right=right):
+            return _of_slices(left, name) and _of_slices(right, name)
+        case ast.Subscript(value=ast.Name(id=base), slice=ast.Slice() as part) if base == name:
+            return any(b is not None for b in (part.lower, part.upper, part.step))
+    return False
+
+
+def _adds_axis(update: ast.expr, name: str) -> bool:
+    if not isinstance(update, ast.Subscript) or not isinstance(update.value, ast.Name):
+        return False
+    index = update.slice.elts if isinstance(update.slice, ast.Tuple) else [update.slice]
+    is_new = [isinstance(i, ast.Constant) and i.value is None for i in index]
+    return update.value.id == name and any(is_new)
