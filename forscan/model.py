@@ -187,7 +187,7 @@ class Reading:
       start, end: offsets of the whole lines that the written loop replaces.
       indentation: of the statement that stood there.
       edits: further changes in the file (an emptied list, a body function).
-      assumptions: what makes the conversion right and fails loudly when wrong.
+      assumptions: what the conversion relies on, and says.
     """
 
     loop: Loop

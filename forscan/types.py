@@ -82,7 +82,7 @@ class Outcome:
       status: converted, convertible, refused or skipped.
       source, target: the form it has and the form asked for.
       reasons: why it was refused or skipped; all of them.
-      assumptions: what a conversion relies on, each loud when wrong.
+      assumptions: what a conversion relies on, and says.
       named: whether it was asked for by its line.
       size: of a `for` in traced code.
       small: whether that is too little to be worth a word.

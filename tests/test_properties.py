@@ -64,12 +64,17 @@ class Fault:
 
 @dataclass
 class Traced:
-    """A call, traced: its results by type, how to compute them, and their gradient."""
+    """A call, traced: its results by type, how to compute them, and their gradient.
+
+    Attributes:
+      eager: computes the values or the gradient operation by operation.
+    """
 
     shape: Any
     jaxpr: Any
     flat: list[Any]
     gradient: Callable[[], Any]
+    eager: Callable[[str], Any]
 
     def text(self) -> str:
         return _plain(self.jaxpr)
@@ -121,8 +126,16 @@ def traced(source: str, call: str) -> Traced:
         by_place = dict(zip(places, given, strict=True))
         return jax.grad(total)({i: by_place[i] for i in floats})
 
+    def eager(kind: str) -> Any:
+        with jax.disable_jit():
+            return jax.tree.leaves((gradient if kind == "gradient" else run)(*dynamic))
+
     return Traced(
-        shape, jaxpr, dynamic, lambda: jax.make_jaxpr(gradient)(*dynamic) if floats else None
+        shape,
+        jaxpr,
+        dynamic,
+        lambda: jax.make_jaxpr(gradient)(*dynamic) if floats else None,
+        eager,
     )
 
 
@@ -228,6 +241,8 @@ def _step(found: Examined, source: str, to: str, chain: str) -> str | None:
         return None
     assert found.old is not None
     wrong = _types_differ(found.old.shape, new.shape)
+    if wrong is not None and any(o.assumptions for o in result.outcomes) and "(0,)" in wrong[1]:
+        wrong = f"{wrong[0]}, as declared", wrong[1]  # an array of an empty list
     if wrong is not None:
         faults.append(Fault(*wrong[:1], chain, wrong[1], after))
     else:
@@ -302,12 +317,28 @@ def compare(batch: list[Examined], *, prove: bool = False) -> None:
         old, new_values = results[base], results[mine]
         if kind == "gradient":  # whether a gradient is weakly typed is nobody's promise
             old, new_values = ([np.asarray(x) for x in v] for v in (old, new_values))
-        try:
-            assert_same(old, new_values)
-        except AssertionError as e:
-            lines = [line for line in str(e).splitlines() if line.strip()]
-            text = " ".join(lines[:8]) or f"{old} {new_values}"
-            found.faults.append(Fault(kind, chain, text, after))
+        difference = _difference(old, new_values)
+        if difference is None:
+            continue
+        if "bf16" in found.old.text() and _same_by_operation(found, chain, kind):
+            kind = f"{kind}, as rounded"
+        found.faults.append(Fault(kind, chain, difference, after))
+
+
+def _difference(old: Any, new: Any) -> str | None:
+    try:
+        assert_same(old, new)
+    except AssertionError as e:
+        lines = [line for line in str(e).splitlines() if line.strip()]
+        return " ".join(lines[:8]) or f"{old} {new}"
+    return None
+
+
+def _same_by_operation(found: Examined, chain: str, kind: str) -> bool:
+    """Whether nothing differs uncompiled: XLA rounds half precision where it likes to."""
+    assert found.old is not None
+    old, new = ([np.asarray(x) for x in t.eager(kind)] for t in (found.old, found.new[chain][1]))
+    return _difference(old, new) is None
 
 
 def _compute(jobs: list[tuple[Any, list[Any]]]) -> list[Any]:
@@ -330,7 +361,7 @@ def test_programs(batch: int) -> None:
     found = [examine(p) for p in programs(batch * BATCH, BATCH)]
     compare(found)
     for e in found:
-        e.faults = [f for f in e.faults if f.kind != "raises, as declared"]
+        e.faults = [f for f in e.faults if not f.kind.endswith((", as declared", ", as rounded"))]
     known = {seed for seeds in KNOWN.values() for seed in seeds}
     surprises = [e.text() for e in found if e.faults and e.program.seed not in known]
     assert not surprises, "\n\n".join(surprises)

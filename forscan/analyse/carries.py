@@ -105,6 +105,18 @@ class Carries:
                 return self.is_weak(left) and self.is_weak(right)
         return is_number(start)
 
+    def is_weak_array(self, start: ast.expr) -> bool:
+        """Whether a start is an array made of a number: `jnp.array(0.5)`, `jnp.full(3, 0.5)`."""
+        match start:
+            case ast.Call(func=function, args=[_, number]):
+                paths = {"jax.numpy.full"}
+            case ast.Call(func=function, args=[number]):
+                paths = {"jax.numpy.array", "jax.numpy.asarray"}
+            case _:
+                return False
+        typed = any(k.arg == "dtype" for k in start.keywords)
+        return self.context.resolve(function) in paths and is_number(number) and not typed
+
     def is_integer(self, start: ast.expr) -> bool:
         """Whether an array start is strongly typed and no float."""
         if not isinstance(start, ast.Call):

@@ -34,14 +34,16 @@ _NO_VALUES = {"axis", "shape", "keepdims"}
 
 def mixed_precision(carries: Carries, name: str, start: ast.expr) -> Iterator[Refusal]:
     """State that may be computed in another precision than in Python."""
-    if not carries.context.module.names_half_precision or not carries.is_weak(start):
+    if not carries.context.module.names_half_precision:
+        return
+    if not (carries.is_weak(start) or carries.is_weak_array(start)):
         return
     found = next(_Meetings(carries, name).narrow(), None)
     if found is not None:
         yield refuse(
             "FSC406",
             found.place,
-            f"{name} starts as a Python number, meets {_shown(found.met)} and takes in "
+            f"{name} starts weakly typed, meets {_shown(found.met)} and takes in "
             f"{_shown(found.others)}: where the first is of half precision and the other is not, "
             "a scan would stay in half precision",
             f"Start {name} from an array of the type that it has after one iteration.",

@@ -88,6 +88,8 @@ def _one_list(draft: Draft, filled: FilledList) -> Draft:
                 "Append in every iteration, or choose between two loops before it.",
             )
         )
+    if after.as_array and after.of_nothing:
+        draft = _with_some(draft, filled)
     result = filled.name if filled.fresh else draft.fresh.name(f"{filled.name}_tail", "ys")
     draft = _bind_value(draft, filled, result, after.tree)
     edits = list(draft.edits)
@@ -113,6 +115,25 @@ def _one_list(draft: Draft, filled: FilledList) -> Draft:
         rest = (f"{filled.name}.extend({_in_order(draft, result)})",)
     loop = replace(draft.loop, after=draft.loop.after + rest)
     return replace(draft, loop=loop, edits=tuple(edits))
+
+
+def _with_some(draft: Draft, filled: FilledList) -> Draft:
+    """Says what `jnp.array(out)` relies on: it has no axes but the first where out is empty."""
+    trips = draft.trips
+    if trips is not None and not trips.base:
+        if trips.constant > 0:
+            return draft
+        raise Refused(
+            _reason(
+                "FSC202",
+                filled,
+                f"the loop makes no iteration, and an array of the empty list {filled.name} has no "
+                "axes of the items",
+                "Keep the Python loop.",
+            )
+        )
+    some = f"assumes an iteration: an array of the empty list {filled.name} has one axis only"
+    return replace(draft, assumptions=(*draft.assumptions, some))
 
 
 def _in_order(draft: Draft, ys: str) -> str:

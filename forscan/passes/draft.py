@@ -30,7 +30,7 @@ class Draft:
       trips: the normal form of the trip count.
       invented: names that a pass gave to values.
       edits: changes in the file outside of the loop.
-      assumptions: what is loud when wrong.
+      assumptions: what the conversion relies on, and says.
     """
 
     site: Site
