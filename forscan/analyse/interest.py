@@ -15,9 +15,12 @@ from forscan.find.context import FunctionContext
 from forscan.syntax.names import dotted, target_names
 from forscan.syntax.walk import walk_all
 
+# What a loop without state or outputs may be there for.
+_CALLBACKS = ("jax.debug.", "jax.pure_callback", "jax.experimental.", "jax.effects_barrier")
+
 
 def is_python_work(loop: ast.For, context: FunctionContext) -> bool:
-    """Whether a loop has neither state nor outputs, and calls nothing of jax itself."""
+    """Whether a loop has neither state nor outputs, and no callbacks to the host."""
     if _handles_objects(loop, context):
         return True
     state = state_of(loop, context)
@@ -31,7 +34,7 @@ def is_python_work(loop: ast.For, context: FunctionContext) -> bool:
         if isinstance(node, ast.Subscript | ast.Attribute) and isinstance(node.ctx, ast.Store):
             if _is_read(node, loop):
                 return False  # state kept in an object
-        if isinstance(node, ast.Call) and (context.resolve(node.func) or "").startswith("jax."):
+        if isinstance(node, ast.Call) and (context.resolve(node.func) or "").startswith(_CALLBACKS):
             return False
     return True
 
