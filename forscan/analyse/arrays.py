@@ -225,7 +225,10 @@ def _of_call(node: ast.Call, context: FunctionContext, depth: int) -> Evidence:
             return Evidence.ARRAY
         if is_place(node.func.value):  # out.at[i].set(…)
             return Evidence.ARRAY
-    return Evidence.UNKNOWN
+        return Evidence.UNKNOWN
+    callee = next(context.module.traced.candidates(node.func), None)
+    returns = None if callee is None or isinstance(callee, ast.Lambda) else callee.returns
+    return (_of_annotation(returns) if returns is not None else None) or Evidence.UNKNOWN
 
 
 def _gives_several(path: str, node: ast.Call) -> bool:
@@ -318,16 +321,19 @@ def _annotation(name: str, context: FunctionContext) -> Evidence | None:
     a = context.node.args
     for parameter in (*a.posonlyargs, *a.args, *a.kwonlyargs):
         if parameter.arg == name and parameter.annotation is not None:
-            words = {
-                n.id if isinstance(n, ast.Name) else n.attr
-                for n in walk(parameter.annotation)
-                if isinstance(n, ast.Name | ast.Attribute)
-            }
-            if words & _CONTAINERS:
-                return Evidence.OTHER
-            if words & _ARRAY_TYPES:
-                return Evidence.ARRAY
+            return _of_annotation(parameter.annotation)
     return None
+
+
+def _of_annotation(annotation: ast.expr) -> Evidence | None:
+    words = {
+        n.id if isinstance(n, ast.Name) else n.attr
+        for n in walk(annotation)
+        if isinstance(n, ast.Name | ast.Attribute)
+    }
+    if words & _CONTAINERS:
+        return Evidence.OTHER
+    return Evidence.ARRAY if words & _ARRAY_TYPES else None
 
 
 def _of_uses(expression: ast.expr, context: FunctionContext) -> Evidence:

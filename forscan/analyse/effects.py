@@ -197,11 +197,9 @@ class Effects:
         path = self.context.resolve(call.func) or shown
         if path.startswith(_TRACED) or path.rsplit(".", 1)[-1].startswith(_CHECKS):
             return
-        base = call.func.value if isinstance(call.func, ast.Attribute) else None
-        if isinstance(base, ast.Name) and base.id in self.lists | self.containers:
-            return
-        if base is not None and self._fresh(base):
-            return
+        if isinstance(call.func, ast.Attribute):
+            if call.func.attr in MUTATING or self._fresh(call.func.value):
+                return
         if next(meant(call.func, self.context), None) is None:
             yield refuse(
                 "FSC303",

@@ -20,9 +20,12 @@ _CALLBACKS = ("jax.debug.", "jax.pure_callback", "jax.experimental.", "jax.effec
 
 
 def is_python_work(loop: ast.For, context: FunctionContext) -> bool:
+    """Whether a loop asks objects for what they are, or computes nothing."""
+    return _handles_objects(loop, context) or computes_nothing(loop, context)
+
+
+def computes_nothing(loop: ast.For, context: FunctionContext) -> bool:
     """Whether a loop has neither state nor outputs, and no callbacks to the host."""
-    if _handles_objects(loop, context):
-        return True
     state = state_of(loop, context)
     if state.carried or state.last or state.unbound or state.targets_after:
         return False
