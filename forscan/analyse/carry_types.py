@@ -48,9 +48,9 @@ def _of(carries: Carries, name: str, collected: tuple[ast.expr, ...]) -> Iterato
         yield from no_array(carries, name, start)
     yield from growth(carries, name)
     yield from weak_visitor(carries, name)
+    yield from mixed_precision(carries, name, start)
     if start is None:
         return
-    yield from mixed_precision(carries, name, start)
     if isinstance(start, ast.Constant) and start.value is None:
         yield refuse(
             "FSC404",

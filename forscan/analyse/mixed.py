@@ -32,22 +32,46 @@ _STATIC = {"shape", "ndim", "dtype", "size"}
 _NO_VALUES = {"axis", "shape", "keepdims"}
 
 
-def mixed_precision(carries: Carries, name: str, start: ast.expr) -> Iterator[Refusal]:
+def mixed_precision(carries: Carries, name: str, start: ast.expr | None) -> Iterator[Refusal]:
     """State that may be computed in another precision than in Python."""
     if not carries.context.module.names_half_precision:
         return
-    if not (carries.is_weak(start) or carries.is_weak_array(start)):
+    if not _may_be_weak(carries, start if start is not None else ast.Name(name)):
         return
     found = next(_Meetings(carries, name).narrow(), None)
     if found is not None:
         yield refuse(
             "FSC406",
             found.place,
-            f"{name} starts weakly typed, meets {_shown(found.met)} and takes in "
+            f"{name} may start weakly typed, meets {_shown(found.met)} and takes in "
             f"{_shown(found.others)}: where the first is of half precision and the other is not, "
             "a scan would stay in half precision",
             f"Start {name} from an array of the type that it has after one iteration.",
         )
+    for update in carries.updates(name):
+        if isinstance(update, ast.Name) and update.id in carries.carried and update.id != name:
+            yield refuse(
+                "FSC413",
+                update,
+                f"{name} may start weakly typed and changes places with {update.id}: where that "
+                "is of half precision, a scan would give both its type",
+                f"Start {name} from an array of the type of {update.id}.",
+            )
+
+
+def _may_be_weak(carries: Carries, start: ast.expr) -> bool:
+    """Whether a start is made of numbers, or of arguments that may be handed in as such."""
+    if carries.is_weak(start) or carries.is_weak_array(start):
+        return True
+    match start:
+        case ast.Name(id=name):
+            return carries.context.is_bare(name)
+        case ast.BinOp(left=left, op=op, right=right) if not isinstance(op, ast.MatMult):
+            sides = [s for s in (left, right) if not isinstance(s, ast.Constant)]
+            return all(_may_be_weak(carries, side) for side in sides)
+        case ast.UnaryOp(operand=operand):
+            return _may_be_weak(carries, operand)
+    return False
 
 
 @dataclass(frozen=True)

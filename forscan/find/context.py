@@ -177,6 +177,23 @@ class FunctionContext:
         given = (self.node.args.vararg, self.node.args.kwarg)
         return frozenset(a.arg for a in given if a is not None)
 
+    def is_bare(self, name: str) -> bool:
+        """Whether nothing shows that a parameter is an array, and no Python number.
+
+        It has no annotation, is never indexed, multiplied as a matrix or asked for a shape.
+        """
+        if name not in self.parameters or isinstance(self.node, ast.Module):
+            return False
+        a = self.node.args
+        given = next(p for p in (*a.posonlyargs, *a.args, *a.kwonlyargs) if p.arg == name)
+        parents = (self.module.functions.parents[n] for n in self.alike(ast.Name(name, ast.Load())))
+        arrays = any(
+            isinstance(p, ast.Subscript | ast.Attribute | ast.For)
+            or (isinstance(p, ast.BinOp) and isinstance(p.op, ast.MatMult))
+            for p in parents
+        )
+        return given.annotation is None and not arrays
+
     def alike(self, expression: ast.expr) -> list[ast.AST]:
         """The places in the suite where the same is written."""
         kind = type(expression)

@@ -234,6 +234,7 @@ class _Uses:
         self.after: tuple[str, ...] = ()
         self.tree = False
         self.plain = 0  # uses that see the array as it is, in visiting order
+        self.sums = False  # `sum(out)` of an empty list is 0
         self.of_nothing = False  # `jnp.array(out)` and `out.reverse()` take an empty list too
         # These are put together in the order of visiting already.
         joined = filled.seeded or (len(filled.appends) > 1 and filled.branch is None)
@@ -283,7 +284,8 @@ class _Uses:
     @property
     def may_be_none(self) -> bool:
         """Whether the uses take None where nothing was appended: they run only otherwise."""
-        return not self.as_array or not (self.plain or self.after or self.of_nothing)
+        needed = self.plain or self.after or self.sums or self.of_nothing
+        return not self.as_array or not needed
 
     def array_items(self) -> bool:
         value = self.filled.values[0]
@@ -370,6 +372,7 @@ class _Uses:
         value = self.filled.values[0]
         if Floating(self.context).holds(value) and len(call.args) == 1:
             self.replace(call, f"{self.draft.spelling.jnp}.sum({self.filled.name}, axis=0)")
+            self.sums = True
         else:
             self.plain += 1
         return True
