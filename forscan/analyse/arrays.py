@@ -162,10 +162,10 @@ def evidence(expression: ast.expr, context: FunctionContext, depth: int = 4) -> 
                 return evidence(base, context, depth - 1)
             return _of_uses(expression, context)
         case ast.Name(id=name):
-            key = (name, depth)
-            if key not in context.evidence:  # the names of a function lead to each other
-                context.evidence[key] = _of_name(expression, context, depth)
-            found: Evidence = context.evidence[key]
+            key = (evidence, name, depth)
+            if key not in context.known:  # the names of a function lead to each other
+                context.known[key] = _of_name(expression, context, depth)
+            found: Evidence = context.known[key]
             return found
         case ast.List() | ast.Tuple():
             return Evidence.TABLE if _numbers(expression) else Evidence.OTHER

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
-from typing import Any
+from functools import cached_property, lru_cache, wraps
+from typing import Any, Generic, ParamSpec, TypeVar
 
 from forscan.analyse.cfg import Graph, build
 from forscan.analyse.dataflow import Names, bound_names, live_names
@@ -38,6 +38,7 @@ class ModuleContext:
 
     Attributes:
       effects: what functions do to the world, as far as somebody has asked.
+      known: for each function what has been found out about it.
     """
 
     source: Source
@@ -47,6 +48,7 @@ class ModuleContext:
     traced: Traced
     facts: Facts = NO_FACTS
     effects: dict[ast.AST, str | None] = field(default_factory=dict)
+    known: dict[ast.AST, dict[Any, Any]] = field(default_factory=dict, init=False)
 
     @cached_property
     def fors_and_calls(self) -> list[ast.For | ast.Call]:
@@ -115,18 +117,63 @@ class ModuleContext:
         )
 
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class _Shared(Generic[T]):
+    """A property that is computed once for all contexts of a function."""
+
+    def __init__(self, compute: Callable[[FunctionContext], T]) -> None:
+        self.compute = compute
+        self.__doc__ = compute.__doc__
+
+    def __get__(self, context: FunctionContext, owner: type) -> T:
+        if self not in context.known:
+            context.known[self] = self.compute(context)
+        value: T = context.known[self]
+        context.__dict__[self.compute.__name__] = value  # which is found without us from now on
+        return value
+
+
+def once(analysis: Callable[P, T]) -> Callable[P, T]:
+    """An analysis of something in a function, which is done once for all that ask.
+
+    Its last argument is the context, the others can be hashed; nobody changes what it gives.
+    """
+
+    @wraps(analysis)
+    def known(*arguments: P.args, **named: P.kwargs) -> T:
+        assert not named
+        *of, context = arguments
+        assert isinstance(context, FunctionContext)
+        key = analysis, *of
+        if key not in context.known:
+            context.known[key] = analysis(*arguments)
+        found: T = context.known[key]
+        return found
+
+    return known
+
+
 @dataclass
 class FunctionContext:
     """The function that a loop stands in.
 
+    A context is made wherever somebody asks about a function. What is known about the function
+    is kept with the module; only the new names that are given out belong to one context.
+
     Attributes:
       node: the function, or the module for code outside of functions.
-      evidence: what the analysis of arrays has found out about names.
     """
 
     module: ModuleContext
     node: Function | ast.Module
-    evidence: dict[tuple[str, int], Any] = field(default_factory=dict)
+
+    @cached_property
+    def known(self) -> dict[Any, Any]:
+        """What has been found out about the function, by what was asked."""
+        return self.module.known.setdefault(self.node, {})
 
     @property
     def source(self) -> Source:
@@ -141,12 +188,12 @@ class FunctionContext:
         """New names for this function."""
         return Fresh(self.node, self.module.top_level | self.locals)
 
-    @cached_property
+    @_Shared
     def nodes(self) -> list[ast.AST]:
         """All nodes of the suite, those of functions in it as well."""
         return walk_all(self.node.body)
 
-    @cached_property
+    @_Shared
     def values(self) -> dict[str, list[ast.expr]]:
         """All expressions that plain assignments give to each name, here and further in."""
         found: dict[str, list[ast.expr]] = {}
@@ -162,7 +209,7 @@ class FunctionContext:
                     found.setdefault(target.id, []).append(value)
         return found
 
-    @cached_property
+    @_Shared
     def starred(self) -> set[str]:
         """The names that get the rest: `first, *rest = items`."""
         stars = (n for n in self.nodes if isinstance(n, ast.Starred))
@@ -179,15 +226,15 @@ class FunctionContext:
                     places.setdefault(ast.dump(node), []).append(node)
         return self._written[kind].get(ast.dump(expression), [])
 
-    @cached_property
+    @_Shared
     def _written(self) -> dict[type[ast.AST], dict[str, list[ast.AST]]]:
         return {}
 
-    @cached_property
+    @_Shared
     def graph(self) -> Graph:
         return build(self.node)
 
-    @cached_property
+    @_Shared
     def unit(self) -> str:
         """By what the suite of the function is moved in."""
         first, source = self.node.body[0], self.source
@@ -196,11 +243,11 @@ class FunctionContext:
         outer = source.indentation(source.start(self.node))
         return source.indentation(source.start(first)).removeprefix(outer) or "    "
 
-    @cached_property
+    @_Shared
     def parameters(self) -> list[str]:
         return [] if isinstance(self.node, ast.Module) else parameters(self.node)
 
-    @cached_property
+    @_Shared
     def locals(self) -> frozenset[str]:
         """Parameters and locals here and in the functions around."""
         inside = self.node.body[0] if self.node.body else self.node
@@ -220,7 +267,7 @@ class FunctionContext:
             return None
         return FunctionContext(self.module, scope)
 
-    @cached_property
+    @_Shared
     def captured(self) -> dict[str, list[ast.AST]]:
         """Names read by functions defined in here -> those functions."""
         found: dict[str, list[ast.AST]] = {}
@@ -229,23 +276,23 @@ class FunctionContext:
                 found.setdefault(name, []).append(node)
         return found
 
-    @cached_property
+    @_Shared
     def outside(self) -> set[str]:
         """Names declared `global` or `nonlocal`."""
         return declared_outside(self.node.body)
 
-    @cached_property
+    @_Shared
     def live(self) -> list[Names]:
         """Per node of the graph the names live on entry (own flow only)."""
         return live_names(self.graph, frozenset(self.outside))
 
-    @cached_property
+    @_Shared
     def bound(self) -> list[Names]:
         universe = frozenset(all_names(self.node))
         start = frozenset(self.parameters) | (universe - self.assigned)
         return bound_names(self.graph, start, universe)
 
-    @cached_property
+    @_Shared
     def assigned(self) -> frozenset[str]:
         """The names that the function's own statements bind."""
         names: set[str] = set()
