@@ -137,7 +137,7 @@ class Uses:
                     return None
             case ast.Attribute():
                 return None
-        callee = next(self.context.module.traced.candidates(called), None)
+        callee = next(iter(self.context.module.traced.candidates(called)), None)
         return None if callee is None or _is_left_open(callee) else callee
 
     def _inside(self, node: ast.Name, callee: Function | ast.Lambda, name: str, shown: str) -> Use:

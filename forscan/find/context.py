@@ -52,7 +52,7 @@ class ModuleContext:
 
     @cached_property
     def fors_and_calls(self) -> list[ast.For | ast.Call]:
-        return [n for n in self.functions.nodes if isinstance(n, ast.For | ast.Call)]
+        return [*self.functions.fors, *self.functions.calls]
 
     @cached_property
     def top_level(self) -> frozenset[str]:
@@ -77,8 +77,7 @@ class ModuleContext:
             elif isinstance(statement, ast.AnnAssign) and statement.value:
                 if isinstance(statement.target, ast.Name):
                     found[statement.target.id] = statement.value
-        outside = (n for n in self.functions.nodes if isinstance(n, ast.Global | ast.Nonlocal))
-        changed = again.union(*(n.names for n in outside))
+        changed = again.union(*(n.names for n in self.functions.outside))
         return {n: v for n, v in found.items() if n not in changed}
 
     @cached_property
@@ -139,17 +138,17 @@ class _Shared(Generic[T]):
 def once(analysis: Callable[P, T]) -> Callable[P, T]:
     """An analysis of something in a function, which is done once for all that ask.
 
-    Its last argument is the context, the others can be hashed; nobody changes what it gives.
+    It is called without keywords, and its last argument is the context; the others can be
+    hashed. Nobody changes what it gives.
     """
 
     @wraps(analysis)
     def known(*arguments: P.args, **named: P.kwargs) -> T:
-        assert not named
         *of, context = arguments
         assert isinstance(context, FunctionContext)
         key = analysis, *of
         if key not in context.known:
-            context.known[key] = analysis(*arguments)
+            context.known[key] = analysis(*arguments, **named)
         found: T = context.known[key]
         return found
 
@@ -373,7 +372,8 @@ def _parsed(source: Source, named: tuple[str, ...], everything: bool) -> ModuleC
     """An editor asks about one text again and again, and nobody changes a module."""
     tree = source.parse()
     functions = Functions(tree)
-    imports = Imports(tree, functions.nodes)
-    marked = frozenset(source.position(m.start())[0] for m in _MARK.finditer(source.text))
+    imports = Imports(tree, functions.imports)
+    marks = _MARK.finditer(source.text) if "forscan:" in source.text else ()
+    marked = frozenset(source.position(m.start())[0] for m in marks)
     traced = Traced(functions, imports, named=named, marked_lines=marked, everything=everything)
     return ModuleContext(source, tree, functions, imports, traced)

@@ -166,22 +166,28 @@ def bound_in(body: Iterable[ast.AST]) -> set[str]:
     found: set[str] = set()
     inner: set[ast.AST] = set()  # the targets of comprehensions
     for node in walk_scope(body):
-        match node:
-            case ast.comprehension(target=target):
-                inner.update(walk(target))
-            case ast.Name(id=name, ctx=ast.Store()) if node not in inner:
-                found.add(name)
-            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
-                found.add(name)
-            case ast.ClassDef(name=name):
-                found.add(name)
-            case ast.Import() | ast.ImportFrom():
+        kind = type(node)
+        if kind is ast.Name:
+            assert isinstance(node, ast.Name)
+            if type(node.ctx) is ast.Store and node not in inner:
+                found.add(node.id)
+        elif kind in _BINDING:
+            if isinstance(node, ast.comprehension):
+                inner.update(walk(node.target))
+            elif isinstance(node, ast.Import | ast.ImportFrom):
                 found.update((a.asname or a.name).split(".")[0] for a in node.names)
-            case ast.ExceptHandler(name=str(name)) | ast.MatchMapping(rest=str(name)):
-                found.add(name)
-            case ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
-                found.add(name)
+            else:
+                name = (
+                    node.rest if isinstance(node, ast.MatchMapping) else getattr(node, "name", None)
+                )
+                found.update([name] if name else [])
     return found
+
+
+_BINDING = {
+    ast.comprehension, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import,
+    ast.ImportFrom, ast.ExceptHandler, ast.MatchMapping, ast.MatchAs, ast.MatchStar,
+}  # fmt: skip
 
 
 def parameters(node: FunctionNode) -> list[str]:
@@ -236,8 +242,36 @@ def walk_scope(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
     while stack:
         node = stack.pop()
         yield node
-        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
+        if type(node) not in _SCOPES:
             stack.extend(reversed(children(node)))
+
+
+_SCOPES = {ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef}
+
+
+def own_statements(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
+    """The statements of a scope, not those inside nested functions and classes."""
+    stack = list(body)[::-1]
+    while stack:
+        node = stack.pop()
+        yield node
+        if type(node) in _COMPOUND:
+            stack.extend(reversed(_inside(node)))
+
+
+def _inside(node: ast.stmt) -> list[ast.stmt]:
+    """The statements right in a compound statement."""
+    found: list[ast.stmt] = []
+    for suite in ("body", "handlers", "cases", "orelse", "finalbody"):
+        for part in getattr(node, suite, ()):
+            found += [part] if isinstance(part, ast.stmt) else part.body
+    return found
+
+
+_COMPOUND = {
+    ast.If, ast.For, ast.AsyncFor, ast.While, ast.With, ast.AsyncWith, ast.Try, ast.TryStar,
+    ast.Match,
+}  # fmt: skip
 
 
 def inner_functions(nodes: Iterable[ast.AST]) -> Iterator[FunctionNode]:
