@@ -89,8 +89,7 @@ class Imports:
         base = self.table.get(root)
         if base is None:
             return path if root not in self.redefined else None
-        full = f"{base}.{rest}" if rest else base
-        return canonical(full)
+        return canonical(f"{base}.{rest}" if rest else base)
 
     def imported(self, name: str) -> bool:
         return name in self.table

@@ -99,12 +99,13 @@ class _Summing:
     def _add(self, call: ast.Call, scope: ast.AST | None) -> None:
         number = self.numbers[scope]
         used: list[str] = []
-        for part in (call.func, *call.args, *(k.value for k in call.keywords)):
-            if isinstance(part, ast.Name | ast.Attribute):
-                used += self._named(part)
+        for part in (call.func, *call.args, *[k.value for k in call.keywords]):
+            name = self._imported_name(part)
+            if name is not None:
+                used.append(name)
             if scope is not None:
-                found = self.context.traced.candidates(part)
-                self.reaches[number].update(self.numbers[f] for f in found)
+                for function in self.context.traced.candidates(part):
+                    self.reaches[number].add(self.numbers[function])
         if scope is not None:
             self.uses[number].update(used)
         if used and self.context.traced.transform(call.func):
@@ -129,12 +130,15 @@ class _Summing:
         parts = parts[: len(parts) - node.level + self.is_package]
         return ".".join([*parts, *([node.module] if node.module else [])])
 
-    def _named(self, node: ast.Name | ast.Attribute) -> list[str]:
-        """What is imported under a name, in full; nothing where that is not."""
-        root, _, rest = (dotted(node) or "").partition(".")
-        if root not in self.imported:
-            return []
-        return [".".join(filter(None, [self.imported[root], rest]))]
+    def _imported_name(self, node: ast.expr) -> str | None:
+        """What a name or an attribute stands for in full, where it is imported."""
+        root = node
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        if not isinstance(root, ast.Name) or root.id not in self.imported:
+            return None
+        rest = (dotted(node) or "").partition(".")[2]
+        return ".".join(filter(None, [self.imported[root.id], rest]))
 
 
 @dataclass(frozen=True)

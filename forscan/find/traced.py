@@ -308,27 +308,25 @@ class Traced:
     ) -> None:
         self.functions = functions
         self.imports = imports
-        self.why: dict[ast.AST, str] = {}
         self.jitted: dict[ast.AST, JitInfo] = {}
+        self._found: dict[ast.AST, str] = {}
         self._work: list[ast.AST] = []
         patterns = Patterns(named)
         for function in functions.all:
             self._by_definition(function, patterns, marked_lines, everything)
         for call in functions.calls:
             self._by_call(call)
+
+    @cached_property
+    def why(self) -> dict[ast.AST, str]:
         while self._work:
             self._spread(self._work.pop())
+        return self._found
 
-    def add(self, function: ast.AST | None, why: str) -> None:
-        if function is not None and function not in self.why:
-            self.why[function] = why
+    def _add(self, function: ast.AST, why: str) -> None:
+        if function not in self._found:
+            self._found[function] = why
             self._work.append(function)
-
-    def also(self, function: Function, why: str) -> None:
-        """Notes a function that something outside of the module shows to be traced."""
-        self.add(function, why)
-        while self._work:
-            self._spread(self._work.pop())
 
     def reason(self, node: ast.AST) -> str | None:
         """Why the code at a node is traced, None where it is not."""
@@ -351,24 +349,24 @@ class Traced:
         for decorator in function.decorator_list:
             path = self.transform(decorator)
             if path:
-                self.add(function, f"decorated with {path}")
+                self._add(function, f"decorated with {path}")
                 self._note_jit(function, decorator)
             elif patterns and self._is_named(decorator, patterns):
-                self.add(function, "decorated as the configuration says")
+                self._add(function, "decorated as the configuration says")
         if marked_lines:
             first = min([function.lineno, *(d.lineno for d in function.decorator_list)])
             if marked_lines & {first - 1, function.lineno, *range(first, function.lineno)}:
-                self.add(function, "marked as traced")
+                self._add(function, "marked as traced")
         if patterns and patterns.match(self.functions.qualified(function)):
-            self.add(function, "named as traced in the configuration")
+            self._add(function, "named as traced in the configuration")
         if everything:
-            self.add(function, "all functions were asked for")
+            self._add(function, "all functions were asked for")
         if function.name == "__call__":
             owner = self.functions.parents[function]
             if isinstance(owner, ast.ClassDef):
                 bases = {self.imports.resolve(b) for b in owner.bases}
                 if bases & _MODULE_BASES:
-                    self.add(function, "the call of a module")
+                    self._add(function, "the call of a module")
 
     def _is_named(self, decorator: ast.expr, patterns: Patterns) -> bool:
         """Whether a pattern `@name` means a decorator, with or without arguments."""
@@ -383,7 +381,7 @@ class Traced:
             return
         for argument in [*node.args, *(k.value for k in node.keywords)]:
             for function in self.candidates(argument):
-                self.add(function, f"handed to {path}")
+                self._add(function, f"handed to {path}")
                 if path in _JIT:
                     self._note_jit(function, node)
 
@@ -464,11 +462,11 @@ class Traced:
         name = getattr(function, "name", "a lambda")
         for inner in self.functions.inside.get(function, ()):
             if not isinstance(inner, ast.Call):
-                self.add(inner, f"defined in {name}, which is traced")
+                self._add(inner, f"defined in {name}, which is traced")
                 continue
             for expression in [inner.func, *inner.args, *(k.value for k in inner.keywords)]:
                 for callee in self.candidates(expression):
-                    self.add(callee, f"called by {name}, which is traced")
+                    self._add(callee, f"called by {name}, which is traced")
 
     # What jit was told about the parameters.
 
