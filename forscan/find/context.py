@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, wraps
 from typing import Any, Generic, ParamSpec, TypeVar
 
 from forscan.analyse.cfg import Graph, build
-from forscan.analyse.dataflow import Names, bound_names, live_names
+from forscan.analyse.dataflow import NameSets, bound_names, live_names
 from forscan.facts import NO_FACTS, Facts, Value
 from forscan.find.imports import Imports
 from forscan.find.traced import Function, Functions, Traced, local_names
@@ -27,9 +27,10 @@ from forscan.syntax.names import (
     walk_scope,
 )
 from forscan.syntax.source import Source
-from forscan.syntax.walk import walk_all
+from forscan.syntax.walk import walk, walk_all
 
 _HALF_PRECISION = re.compile(r"b?float16|\b(?:bf16|f16|fp16|half)\b|float[48]_")
+_HALF_WORDS = ("float16", "f16", "fp16", "half", "float4_", "float8_")  # quicker to look for
 
 
 @dataclass
@@ -83,7 +84,8 @@ class ModuleContext:
     @cached_property
     def names_half_precision(self) -> bool:
         """Whether the file names a type of fewer bits than single precision has."""
-        return _HALF_PRECISION.search(self.source.text) is not None
+        text = self.source.text
+        return any(word in text for word in _HALF_WORDS) and bool(_HALF_PRECISION.search(text))
 
     def spelling(self, place: ast.AST) -> Spelling:
         """How the file calls lax, jax.numpy and jax at a place."""
@@ -185,7 +187,7 @@ class FunctionContext:
     @cached_property
     def fresh(self) -> Fresh:
         """New names for this function."""
-        return Fresh(self.node, self.module.top_level | self.locals)
+        return Fresh(self.identifiers | self.module.top_level | self.locals, self.reads)
 
     @_Shared
     def nodes(self) -> list[ast.AST]:
@@ -258,13 +260,17 @@ class FunctionContext:
             return None
         scope = self.module.functions.enclosing(self.node)
         while scope is not None:
-            body = [scope.body] if isinstance(scope, ast.Lambda) else scope.body
-            if name in parameters(scope) or name in binds(body):
+            if name in parameters(scope) or name in self._bound_in(scope):
                 break
             scope = self.module.functions.enclosing(scope)
         if scope is None or isinstance(scope, ast.Lambda):
             return None
         return FunctionContext(self.module, scope)
+
+    def _bound_in(self, scope: Function | ast.Lambda) -> Collection[str]:
+        if isinstance(scope, ast.Lambda):
+            return binds(scope.body)
+        return FunctionContext(self.module, scope).binds
 
     @_Shared
     def captured(self) -> dict[str, list[ast.AST]]:
@@ -281,15 +287,30 @@ class FunctionContext:
         return declared_outside(self.node.body)
 
     @_Shared
-    def live(self) -> list[Names]:
+    def live(self) -> NameSets:
         """Per node of the graph the names live on entry (own flow only)."""
         return live_names(self.graph, frozenset(self.outside))
 
     @_Shared
-    def bound(self) -> list[Names]:
-        universe = frozenset(all_names(self.node))
-        start = frozenset(self.parameters) | (universe - self.assigned)
-        return bound_names(self.graph, start, universe)
+    def bound(self) -> NameSets:
+        start = frozenset(self.parameters) | (self.identifiers - self.assigned)
+        return bound_names(self.graph, start, self.identifiers)
+
+    @_Shared
+    def identifiers(self) -> frozenset[str]:
+        """Every identifier that occurs, and the builtins."""
+        return frozenset(all_names(self.node))
+
+    @_Shared
+    def reads(self) -> frozenset[str]:
+        """The names that are read anywhere in it."""
+        names = (n for n in walk(self.node) if isinstance(n, ast.Name))
+        return frozenset(n.id for n in names if type(n.ctx) is ast.Load)
+
+    @_Shared
+    def binds(self) -> frozenset[str]:
+        """The names that the suite binds in its own scope."""
+        return frozenset(binds(self.node.body))
 
     @_Shared
     def assigned(self) -> frozenset[str]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 import builtins
 import keyword
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from forscan.syntax.walk import children, walk, walk_all
@@ -28,11 +29,22 @@ class Activity:
     exposed: dict[str, None] = field(default_factory=dict)
 
 
-class _Collector(ast.NodeVisitor):
+class _Collector:
     """Walks in evaluation order; scopes inside contribute their free names only."""
 
     def __init__(self) -> None:
         self.found = Activity()
+
+    def visit(self, node: ast.AST) -> None:
+        kind = type(node)
+        if kind is ast.Constant:
+            return
+        special = _VISITS.get(kind)
+        if special is not None:
+            special(self, node)
+        else:
+            for child in children(node):
+                self.visit(child)
 
     def read(self, name: str) -> None:
         self.found.reads[name] = None
@@ -144,6 +156,13 @@ class _Collector(ast.NodeVisitor):
     def all(self, nodes: Iterable[ast.AST]) -> None:
         for node in nodes:
             self.visit(node)
+
+
+_VISITS: dict[type[ast.AST], Callable[[_Collector, Any], None]] = {
+    getattr(ast, name.removeprefix("visit_")): method
+    for name, method in vars(_Collector).items()
+    if name.startswith("visit_")
+}
 
 
 def activity(nodes: ast.AST | Iterable[ast.AST]) -> Activity:
@@ -293,6 +312,8 @@ def all_names(tree: ast.AST) -> set[str]:
     for node in walk(tree):
         if isinstance(node, ast.Name):
             found.add(node.id)
+        elif type(node) not in _NAMED:
+            continue
         elif isinstance(node, ast.arg):
             found.add(node.arg)
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
@@ -302,6 +323,12 @@ def all_names(tree: ast.AST) -> set[str]:
         elif isinstance(node, ast.Global | ast.Nonlocal):
             found.update(node.names)
     return found
+
+
+_NAMED = {
+    ast.arg, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.alias, ast.Global,
+    ast.Nonlocal,
+}  # fmt: skip
 
 
 def target_names(target: ast.expr) -> list[str]:
@@ -344,20 +371,14 @@ def singular(name: str) -> str | None:
 class Fresh:
     """Gives names that nothing in a scope uses.
 
-    Args:
-      tree: the function (or module) that the names are for.
-      around: names of the scopes around it.
-
     Attributes:
       taken: all identifiers of the scope, those around it, and the names given so far.
       read: the names that the scope reads.
     """
 
-    def __init__(self, tree: ast.AST, around: Iterable[str] = ()) -> None:
-        self.taken = {*all_names(tree), *around, *keyword.kwlist}
-        self.read = {
-            n.id for n in walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)
-        }
+    def __init__(self, taken: Iterable[str], read: frozenset[str]) -> None:
+        self.taken = {*taken, *keyword.kwlist}
+        self.read = read
 
     def name(self, *wishes: str) -> str:
         """The first wish that is free, else the last one with a number."""
