@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
+from functools import cached_property
 
 from forscan.analyse.arguments import Argument
 from forscan.analyse.climb import Climb, Place
@@ -60,19 +61,23 @@ class Uses:
         work = [name]
         while work:
             current = work.pop()
-            for node in walk_all(self.body):
-                if (
-                    isinstance(node, ast.Name)
-                    and node.id == current
-                    and isinstance(node.ctx, ast.Load)
-                    and not self._shadowed(node)
-                ):
+            for node in self._reads.get(current, ()):
+                if not self._shadowed(node):
                     use = Climb(self.place, node, integer).use()
                     found.append(use)
                     for derived in self._derived(use, done):
                         done.add(derived)
                         work.append(derived)
         return sorted(found, key=lambda u: (u.node.lineno, u.node.col_offset))
+
+    @cached_property
+    def _reads(self) -> dict[str, list[ast.Name]]:
+        """The reads of each name in the suite."""
+        found: dict[str, list[ast.Name]] = {}
+        for node in walk_all(self.body):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+                found.setdefault(node.id, []).append(node)
+        return found
 
     def _shadowed(self, node: ast.Name) -> bool:
         """Whether a comprehension or lambda around the read has its own such name."""

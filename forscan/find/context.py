@@ -90,6 +90,15 @@ class ModuleContext:
     def spelling(self, place: ast.AST) -> Spelling:
         """How the file calls lax, jax.numpy and jax at a place."""
         hidden = local_names(self.functions, place)
+        if hidden not in self._spellings:
+            self._spellings[hidden] = self._spelling(hidden)
+        return self._spellings[hidden]
+
+    @cached_property
+    def _spellings(self) -> dict[frozenset[str], Spelling]:
+        return {}
+
+    def _spelling(self, hidden: frozenset[str]) -> Spelling:
         known = {
             path: name
             for name, path in self.imports.table.items()
