@@ -97,7 +97,6 @@ def without_idle_starts(state: State, loop: ast.For, context: FunctionContext) -
     )
 
 
-@once
 def carries_of(loop: ast.For, state: State, context: FunctionContext) -> Carries:
     """What is known about the starts and the updates of the carried names."""
     return Carries(loop, state.carried, state.targets, context)

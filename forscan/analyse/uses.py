@@ -45,9 +45,9 @@ class Uses:
         self.body = list(body)
         self.depth = depth
         self.parents = context.module.functions.parents
-        self.place = Place(
-            context, Floating(context), self._follow, largest, settled, depth == _DEPTH
-        )
+        self.largest = largest
+        self.settled = settled
+        self.floating = Floating(context)
 
     def of(self, name: str, *, integer: bool) -> list[Use]:
         """All uses of a name, and of the names computed from it in Python only.
@@ -56,6 +56,8 @@ class Uses:
           name: the name.
           integer: whether it is a Python int for sure (an index).
         """
+        top = self.depth == _DEPTH
+        place = Place(self.context, self.floating, self._follow, self.largest, self.settled, top)
         found: list[Use] = []
         done = {name}
         work = [name]
@@ -63,7 +65,7 @@ class Uses:
             current = work.pop()
             for node in self._reads.get(current, ()):
                 if not self._shadowed(node):
-                    use = Climb(self.place, node, integer).use()
+                    use = Climb(place, node, integer).use()
                     found.append(use)
                     for derived in self._derived(use, done):
                         done.add(derived)
