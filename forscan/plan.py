@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
-from forscan.analyse.interest import counts_fields, is_python_work
+from forscan.analyse.interest import computes_nothing, counts_fields, is_python_work
 from forscan.config import Config
 from forscan.find.context import parse_module
 from forscan.find.sites import Site, find_sites
@@ -103,6 +103,9 @@ def make_plan(site: Site, config: Config, depth: int = 4) -> Plan:
 def _plan(site: Site, form: str, config: Config) -> Plan:
     """The plan for a loop as it stands."""
     reading = _read(site, form, config)
+    if isinstance(site.node, ast.For) and not (reading.loop.carries or reading.loop.outputs):
+        if computes_nothing(site.node, site.context):
+            raise NoCandidate
     place = site.node.body[0] if isinstance(site.node, ast.For) else site.node
     spelling = replace(site.context.module.spelling(place), unit=site.context.unit)
     text = _WRITERS[form](reading.loop, site.context.fresh, spelling)

@@ -15,6 +15,7 @@ PYTHON_WORK = {
     "names": "found.append(f'layer {t}')",
     "attributes": "setattr(x, t, getattr(x, t))",
     "parts of names": "if t.startswith('w'):\n    names[t] = x",
+    "results that nobody reads": "jax.tree.leaves(t)",
 }
 WANTED = {
     "layers": "x = t(x)",

@@ -160,6 +160,8 @@ def evidence(expression: ast.expr, context: FunctionContext, depth: int = 4) -> 
         case ast.Attribute(value=base, attr=attribute):
             if attribute in ("T", "mT", "real", "imag"):
                 return evidence(base, context, depth - 1)
+            if attribute == "shape":
+                return Evidence.TABLE
             return _of_uses(expression, context)
         case ast.Name(id=name):
             key = (evidence, name, depth)
@@ -169,7 +171,9 @@ def evidence(expression: ast.expr, context: FunctionContext, depth: int = 4) -> 
             return found
         case ast.List() | ast.Tuple():
             return Evidence.TABLE if _numbers(expression) else Evidence.OTHER
-        case ast.Dict() | ast.Set() | ast.ListComp() | ast.GeneratorExp() | ast.JoinedStr():
+        case ast.Dict() | ast.Set() | ast.JoinedStr():
+            return Evidence.OTHER
+        case ast.ListComp() | ast.DictComp() | ast.SetComp() | ast.GeneratorExp():
             return Evidence.OTHER
         case ast.Constant(value=str()):
             return Evidence.OTHER
@@ -199,13 +203,7 @@ def _numbers(node: ast.expr) -> bool:
         value = ast.literal_eval(node)
     except (ValueError, TypeError):
         return False
-    return _is_number_table(value)
-
-
-def _is_number_table(value: object) -> bool:
-    if isinstance(value, tuple | list):
-        return bool(value) and all(_is_number_table(v) for v in value)
-    return isinstance(value, int | float | complex)
+    return bool(value) and all(isinstance(v, int | float | complex) for v in value)
 
 
 def _of_call(node: ast.Call, context: FunctionContext, depth: int) -> Evidence:
@@ -227,7 +225,10 @@ def _of_call(node: ast.Call, context: FunctionContext, depth: int) -> Evidence:
             return Evidence.ARRAY
         if is_place(node.func.value):  # out.at[i].set(…)
             return Evidence.ARRAY
-    return Evidence.UNKNOWN
+        return Evidence.UNKNOWN
+    callee = next(iter(context.module.traced.candidates(node.func)), None)
+    returns = None if callee is None or isinstance(callee, ast.Lambda) else callee.returns
+    return (_of_annotation(returns) if returns is not None else None) or Evidence.UNKNOWN
 
 
 def _gives_several(path: str, node: ast.Call) -> bool:
@@ -283,6 +284,8 @@ def _of_name(node: ast.Name, context: FunctionContext, depth: int) -> Evidence:
         return evidence(node, around, depth - 1)
     if _is_starred(node.id, context) or _is_static(node.id, context):
         return Evidence.OTHER
+    if node.id in context.variadic:
+        return Evidence.OTHER
     annotated = _annotation(node.id, context)
     if annotated is not None:
         return annotated
@@ -318,16 +321,19 @@ def _annotation(name: str, context: FunctionContext) -> Evidence | None:
     a = context.node.args
     for parameter in (*a.posonlyargs, *a.args, *a.kwonlyargs):
         if parameter.arg == name and parameter.annotation is not None:
-            words = {
-                n.id if isinstance(n, ast.Name) else n.attr
-                for n in walk(parameter.annotation)
-                if isinstance(n, ast.Name | ast.Attribute)
-            }
-            if words & _CONTAINERS:
-                return Evidence.OTHER
-            if words & _ARRAY_TYPES:
-                return Evidence.ARRAY
+            return _of_annotation(parameter.annotation)
     return None
+
+
+def _of_annotation(annotation: ast.expr) -> Evidence | None:
+    words = {
+        n.id if isinstance(n, ast.Name) else n.attr
+        for n in walk(annotation)
+        if isinstance(n, ast.Name | ast.Attribute)
+    }
+    if words & _CONTAINERS:
+        return Evidence.OTHER
+    return Evidence.ARRAY if words & _ARRAY_TYPES else None
 
 
 def _of_uses(expression: ast.expr, context: FunctionContext) -> Evidence:

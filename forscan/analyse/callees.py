@@ -24,6 +24,7 @@ HOST = (
     "logging.", "warnings.", "sys.", "os.", "tqdm.", "wandb.", "builtins.print",
     "absl.logging.", "jax.profiler.", "shutil.", "subprocess.",
 )  # fmt: skip
+_MODULES = ("flax.linen.", "haiku.")
 HOST_NAMES = {
     "print", "input", "open", "exec", "eval", "breakpoint", "setattr", "delattr",
 }  # fmt: skip
@@ -31,9 +32,20 @@ HOST_NAMES = {
 
 def in_module(context: FunctionContext) -> bool:
     """Whether a function is a method of a flax or haiku module."""
+    decorators = getattr(context.node, "decorator_list", ())
+    if any((context.module.imports.resolve(d) or "").endswith(".compact") for d in decorators):
+        return True
     owner = context.module.functions.class_of(context.node)
-    bases = {context.module.imports.resolve(b) for b in owner.bases} if owner else set()
-    return bool(bases & {"flax.linen.Module", "haiku.Module"})
+    return owner is not None and _is_module_class(owner, context)
+
+
+def _is_module_class(owner: ast.ClassDef, context: FunctionContext) -> bool:
+    paths = [context.module.imports.resolve(b) or "" for b in owner.bases]
+    if any(p.startswith(_MODULES) and p.endswith(".Module") for p in paths):
+        return True
+    names = {b.id for b in owner.bases if isinstance(b, ast.Name)} - {owner.name}
+    inner = (n for n in context.module.tree.body if isinstance(n, ast.ClassDef))
+    return any(n.name in names and _is_module_class(n, context) for n in inner)
 
 
 def is_module(called: ast.expr, context: FunctionContext) -> bool:

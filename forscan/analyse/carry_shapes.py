@@ -13,8 +13,10 @@ from forscan.syntax.walk import walk
 _GROWING = {
     "concatenate", "append", "hstack", "vstack", "kron", "tile", "repeat", "expand_dims", "pad",
     "outer", "insert", "column_stack", "block", "resize", "atleast_2d", "convolve", "correlate",
-    "diff", "trim_zeros",
+    "diff", "trim_zeros", "stack", "dstack",
 }  # fmt: skip
+# Whatever library these are of.
+_JOINING = {"concatenate", "hstack", "vstack", "dstack", "stack"}
 
 
 def no_array(carries: Carries, name: str, start: ast.expr) -> Iterator[Refusal]:
@@ -80,9 +82,10 @@ def _growing_calls(carries: Carries, name: str, update: ast.expr) -> Iterator[as
         if not isinstance(node, ast.Call) or name not in reads(node):
             continue
         path = carries.context.resolve(node.func) or ""
-        if not path.startswith(("jax.numpy.", "jax.lax.")) or _is_reduced(carries, node, update):
-            continue
         tail = path.rsplit(".", 1)[-1]
+        known = path.startswith(("jax.numpy.", "jax.lax.")) or tail in _JOINING
+        if not known or _is_reduced(carries, node, update):
+            continue
         changes = tail in _GROWING and not _is_window(node, name)
         if changes or (tail == "einsum" and _einsum_drifts(node, name)):
             yield node

@@ -130,6 +130,8 @@ def _stays_integer(carries: Carries, node: ast.expr, name: str) -> bool:
                 return True
             found = carries.updates(other)
             return bool(found) and all(_stays_integer(carries, v, name) for v in found)
+        case ast.BinOp(op=ast.BitAnd() | ast.BitOr() | ast.BitXor()):
+            return True  # of floating-point numbers there are none
         case ast.BinOp(op=op, left=left, right=right):
             sides = left, right
             return not isinstance(op, ast.Div) and all(

@@ -66,7 +66,8 @@ class Climb:
     """The way up from a read, until something says what is asked of the value.
 
     Attributes:
-      integer: whether the name is a Python int for sure (an index).
+      integer: whether it is a Python number for sure, as an index is.
+      start: what is read, where it is an item of the name: `pair[1]`.
       value: the largest Python-only expression so far.
       child: what has been passed, a part of `parent`.
       python_only: whether only Python numbers have been met.
@@ -78,6 +79,7 @@ class Climb:
     place: Place
     node: ast.Name
     integer: bool
+    start: ast.expr | None = None
     value: ast.expr = field(init=False)
     child: ast.AST = field(init=False)
     python_only: bool = field(init=False)
@@ -86,7 +88,7 @@ class Climb:
     hazard: str = ""
 
     def __post_init__(self) -> None:
-        self.value = self.child = self.node
+        self.value = self.child = self.start or self.node
         self.python_only = self.integer
         self.numbers = Numbers(self.place.context, self.node.id, self.place.largest)
 

@@ -56,6 +56,11 @@ _ALLOWED = (
 )
 
 
+# Functions whose calls may stand alone: JAX traces them, or they check and change nothing.
+_TRACED = ("jax.", "chex.", "checkify.")
+_CHECKS = ("assert", "check", "block_until_ready")
+
+
 class Effects:
     """Finds effects in the statements of one loop body.
 
@@ -168,6 +173,8 @@ class Effects:
                 f"a `{kind}` statement is nothing that forscan puts into the body of a scan",
                 "Move it out of the loop.",
             )
+        if isinstance(node, ast.Expr) and own:
+            yield from self._called_for_effect(node.value)
         growth = appended(node)
         if (
             growth is not None
@@ -181,6 +188,25 @@ class Effects:
                 "Append in every iteration, and select afterwards.",
             )
         yield from self._stores(node)
+
+    def _called_for_effect(self, call: ast.expr) -> Iterator[Refusal]:
+        """A statement that is nothing but a call of what cannot be looked into."""
+        if not isinstance(call, ast.Call):
+            return
+        shown = ast.unparse(call.func)
+        path = self.context.resolve(call.func) or shown
+        if path.startswith(_TRACED) or path.rsplit(".", 1)[-1].startswith(_CHECKS):
+            return
+        if isinstance(call.func, ast.Attribute):
+            if call.func.attr in MUTATING or self._fresh(call.func.value):
+                return
+        if next(meant(call.func, self.context), None) is None:
+            yield refuse(
+                "FSC303",
+                call,
+                f"`{shown}` is called for what it does, and its result is not used",
+                "Give the value back and bind it, or move the call out of the loop.",
+            )
 
     def _with(self, node: ast.With | ast.AsyncWith) -> Iterator[Refusal]:
         for item in node.items:

@@ -15,11 +15,17 @@ from forscan.find.context import FunctionContext
 from forscan.syntax.names import dotted, target_names
 from forscan.syntax.walk import walk_all
 
+# What a loop without state or outputs may be there for.
+_CALLBACKS = ("jax.debug.", "jax.pure_callback", "jax.experimental.", "jax.effects_barrier")
+
 
 def is_python_work(loop: ast.For, context: FunctionContext) -> bool:
-    """Whether a loop has neither state nor outputs, and calls nothing of jax itself."""
-    if _handles_objects(loop, context):
-        return True
+    """Whether a loop asks objects for what they are, or computes nothing."""
+    return _handles_objects(loop, context) or computes_nothing(loop, context)
+
+
+def computes_nothing(loop: ast.For, context: FunctionContext) -> bool:
+    """Whether a loop has neither state nor outputs, and no callbacks to the host."""
     state = state_of(loop, context)
     if state.carried or state.last or state.unbound or state.targets_after:
         return False
@@ -31,7 +37,7 @@ def is_python_work(loop: ast.For, context: FunctionContext) -> bool:
         if isinstance(node, ast.Subscript | ast.Attribute) and isinstance(node.ctx, ast.Store):
             if _is_read(node, loop):
                 return False  # state kept in an object
-        if isinstance(node, ast.Call) and (context.resolve(node.func) or "").startswith("jax."):
+        if isinstance(node, ast.Call) and (context.resolve(node.func) or "").startswith(_CALLBACKS):
             return False
     return True
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
-from forscan.analyse.arrays import assigned_values, is_array
+from forscan.analyse.arrays import Evidence, assigned_values, evidence, is_array
 from forscan.analyse.trip_count import literal_int
 from forscan.find.context import FunctionContext
 from forscan.syntax.names import is_place, parameters, target_names
@@ -26,6 +26,7 @@ _OF_LISTS = {
     "result_type", "broadcast_arrays", "select", "choose", "piecewise", "ix_", "full",
     "full_like", "shape", "ndim", "size", "custom_root", "custom_linear_solve",
 }  # fmt: skip
+_PRODUCTS = {"dot", "matmul", "tensordot", "einsum", "dot_general", "inner", "vdot"}
 _OF_TREES = {"cond", "switch", "scan", "while_loop", "fori_loop", "map", "associative_scan"}
 _SAME_ARGUMENTS = {
     "jax.grad",
@@ -128,8 +129,8 @@ def _use(
                 return _is_asserted(parent, parents)
             return attribute in _ARRAY_ATTRIBUTES
         case ast.Subscript(value=base, slice=index):
-            if base is not node:
-                return True
+            if base is not node:  # a list indexes no array; a dict may have any keys
+                return evidence(base, context) is not Evidence.OTHER or None
             if isinstance(index, ast.Constant) and isinstance(index.value, str):
                 return False
             if isinstance(index, ast.Tuple):
@@ -139,7 +140,8 @@ def _use(
             return _argument(parent, function, arguments.index(node), context, depth, unpacked)
         case ast.keyword():
             call = parents[parent]
-            assert isinstance(call, ast.Call)
+            if not isinstance(call, ast.Call) or parent.arg is None:
+                return False  # f(**item)
             return True if _takes_arrays(context.resolve(call.func) or "") else None
         case ast.comprehension() | ast.For():
             return None
@@ -174,8 +176,10 @@ def _argument(
 ) -> bool | None:
     path = context.resolve(function) or ""
     if path.startswith(_LOUD):
-        in_lists = path.rsplit(".", 1)[-1] in _OF_SEQUENCES
-        return False if in_lists else _takes_arrays(path) or None
+        tail = path.rsplit(".", 1)[-1]
+        if tail in _OF_SEQUENCES or (unpacked and tail in _PRODUCTS):
+            return False
+        return _takes_arrays(path) or None
     if path in ("enumerate", "zip", "sum", "len", "reversed"):
         return None
     if path.startswith(("jax.tree", "jax.debug")):

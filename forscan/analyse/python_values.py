@@ -38,8 +38,19 @@ def python_values(
                 found.append(_concrete_refusal(use, "a value of the loop"))
             elif use.read is not None and _is_sequence(use.read.value, state, context):
                 found.append(_sequence_refusal(use, use.read.value))
+    found += _needed_in_functions(state, node, context)
     found += _needed_after(state, node, context)
     return found
+
+
+def _needed_in_functions(state: State, node: ast.For, context: FunctionContext) -> list[Refusal]:
+    """Python numbers kept as state that functions of the project need as Python values."""
+    return [
+        _concrete_refusal(use, "a number that the loop changes")
+        for name in sorted(carries_of(node, state, context).numbers)
+        for use in Uses(context, node.body).of(name, integer=True)
+        if use.kind in (Kind.CONCRETE, Kind.BRANCH)
+    ]
 
 
 def _needs_value(use: Use, context: FunctionContext) -> bool:

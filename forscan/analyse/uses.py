@@ -7,7 +7,7 @@ of them are tracers. Each use of such a name, and of what Python computes from i
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 
 from forscan.analyse.arguments import Argument
@@ -19,7 +19,7 @@ from forscan.analyse.use import Kind, Use
 from forscan.find.context import FunctionContext
 from forscan.find.traced import Function
 from forscan.syntax.names import parameters, target_names
-from forscan.syntax.walk import walk_all
+from forscan.syntax.walk import walk, walk_all
 
 _DEPTH = 3  # functions that an index is followed into
 
@@ -54,32 +54,48 @@ class Uses:
 
         Args:
           name: the name.
-          integer: whether it is a Python int for sure (an index).
+          integer: whether it is a Python number for sure, as an index is.
         """
-        top = self.depth == _DEPTH
-        place = Place(self.context, self.floating, self._follow, self.largest, self.settled, top)
-        found: list[Use] = []
-        done = {name}
-        work = [name]
-        while work:
-            current = work.pop()
-            for node in self._reads.get(current, ()):
-                if not self._shadowed(node):
-                    use = Climb(place, node, integer).use()
-                    found.append(use)
-                    for derived in self._derived(use, done):
-                        done.add(derived)
-                        work.append(derived)
+        found = [use for node in self._reads(name) for use in self._use(node, integer, {name})]
         return sorted(found, key=lambda u: (u.node.lineno, u.node.col_offset))
 
+    def of_item(self, name: str, place: int) -> list[Use]:
+        """All uses of one item of a tuple, which is a Python number."""
+        found: list[Use] = []
+        for node in self._reads(name):
+            match self.parents.get(node):
+                case ast.Subscript(slice=ast.Constant(value=key)) as item if key == place:
+                    found.append(Climb(self._place(), node, True, item).use())
+                case ast.Assign(targets=[ast.Tuple(elts=names)]) if place < len(names):
+                    for unpacked in target_names(names[place]):
+                        found += self.of(unpacked, integer=True)
+        return found
+
+    def _reads(self, name: str) -> list[ast.Name]:
+        return [node for node in self._loads.get(name, ()) if not self._shadowed(node)]
+
     @cached_property
-    def _reads(self) -> dict[str, list[ast.Name]]:
-        """The reads of each name in the suite."""
+    def _loads(self) -> dict[str, list[ast.Name]]:
+        """The places of the suite where each name is read."""
         found: dict[str, list[ast.Name]] = {}
         for node in walk_all(self.body):
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
                 found.setdefault(node.id, []).append(node)
         return found
+
+    def _place(self) -> Place:
+        """Where the reads stand; not kept, as it leads back here."""
+        top = self.depth == _DEPTH
+        return Place(self.context, self.floating, self._follow, self.largest, self.settled, top)
+
+    def _use(self, node: ast.Name, integer: bool, done: set[str]) -> Iterator[Use]:
+        """The use of one read, and those of what Python computes from it."""
+        use = Climb(self._place(), node, integer).use()
+        yield use
+        for derived in self._derived(use, done):
+            done.add(derived)
+            for read in self._reads(derived):
+                yield from self._use(read, integer, done)
 
     def _shadowed(self, node: ast.Name) -> bool:
         """Whether a comprehension or lambda around the read has its own such name."""
@@ -106,11 +122,19 @@ class Uses:
         if isinstance(parent, ast.Assign) and parent.value is use.value:
             for target in parent.targets:
                 names += target_names(target)
+        elif isinstance(parent, ast.Tuple):  # a, b = i + 1, i + 2
+            names = self._unpacked(parent, use.value)
         elif isinstance(parent, ast.NamedExpr):
             names = [parent.target.id]
         elif isinstance(parent, ast.arguments):  # lambda v, k=i: …
             names = [self._parameter_of_default(parent, use.value) or ""]
         return [n for n in names if n and n not in done]
+
+    def _unpacked(self, values: ast.Tuple, value: ast.expr) -> list[str]:
+        match self.parents.get(values):
+            case ast.Assign(targets=[ast.Tuple(elts=targets)]) if len(targets) == len(values.elts):
+                return target_names(targets[values.elts.index(value)])
+        return []
 
     @staticmethod
     def _parameter_of_default(arguments: ast.arguments, value: ast.expr) -> str | None:
@@ -132,7 +156,7 @@ class Uses:
         if callee is None or self.depth == 0:
             return passed
         name = _parameter(callee, argument)
-        return passed if name is None else self._inside(argument.node, callee, name, shown)
+        return passed if name is None else self._inside(argument, callee, name, shown)
 
     def _callee(self, called: ast.expr) -> Function | ast.Lambda | None:
         """The function that is surely called; of methods those that no other class has."""
@@ -147,12 +171,20 @@ class Uses:
         callee = next(iter(self.context.module.traced.candidates(called)), None)
         return None if callee is None or _is_left_open(callee) else callee
 
-    def _inside(self, node: ast.Name, callee: Function | ast.Lambda, name: str, shown: str) -> Use:
+    def _inside(
+        self, argument: Argument, callee: Function | ast.Lambda, name: str, shown: str
+    ) -> Use:
+        node = argument.node
         body = [callee.body] if isinstance(callee, ast.Lambda) else callee.body
         context = self.context
         if not isinstance(callee, ast.Lambda):
             context = FunctionContext(self.context.module, callee)
-        uses = Uses(context, body, self.depth - 1).of(name, integer=True)
+        inner = Uses(context, body, self.depth - 1)
+        if isinstance(argument.place, ast.Tuple):
+            items = [node in walk(e) for e in argument.place.elts]
+            uses = inner.of_item(name, items.index(True))
+        else:
+            uses = inner.of(name, integer=True)
         worst = max(uses, key=lambda u: u.kind, default=None)
         if worst is None:
             return Use(node, Kind.PURE, "nothing")

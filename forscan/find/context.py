@@ -226,6 +226,14 @@ class FunctionContext:
         named = (n.value for n in stars if isinstance(n.ctx, ast.Store))
         return {value.id for value in named if isinstance(value, ast.Name)}
 
+    @cached_property
+    def variadic(self) -> frozenset[str]:
+        """The names of `*args` and `**kwargs`: a tuple, and a dict."""
+        if isinstance(self.node, ast.Module):
+            return frozenset()
+        given = (self.node.args.vararg, self.node.args.kwarg)
+        return frozenset(a.arg for a in given if a is not None)
+
     def alike(self, expression: ast.expr) -> list[ast.AST]:
         """The places in the suite where the same is written."""
         kind = type(expression)

@@ -12,7 +12,6 @@ from forscan.syntax.code import Code, indent
 from forscan.syntax.names import names_in
 from forscan.syntax.walk import walk_all
 
-
 # What is iterated, and statements that no scan takes: branches change nothing about that.
 _LASTING = {"FSC201", "FSC202", "FSC304"}
 
