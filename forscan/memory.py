@@ -10,6 +10,6 @@ import gc
 
 
 def collect_rarely() -> None:
-    """For a process that is ours: about one collection for each file, and not hundreds."""
+    """For a process that is ours: a collection every few files, and not hundreds for each."""
     gc.freeze()  # modules stay
-    gc.set_threshold(200_000, 20, 20)
+    gc.set_threshold(1_000_000, 20, 20)

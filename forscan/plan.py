@@ -139,7 +139,8 @@ def _reshaped(site: Site, config: Config, reasons: list[Refusal], depth: int) ->
     """The plan for the loop written as another `for`, where that removes the reasons."""
     if not isinstance(site.node, ast.For):
         return None
-    candidates = (strategy(LoopText(site), reasons) for strategy in STRATEGIES)
+    loop = LoopText(site)
+    candidates = (strategy(loop, reasons) for strategy in STRATEGIES)
     return _first_plan(site, config, candidates, depth)
 
 
@@ -147,7 +148,8 @@ def _improved(site: Site, config: Config, depth: int) -> Plan | None:
     """The plan for the loop as an expert would have written it first."""
     if not isinstance(site.node, ast.For) or config.to != "scan":
         return None
-    candidates = (improvement(LoopText(site)) for improvement in IMPROVEMENTS)
+    loop = LoopText(site)
+    candidates = (improvement(loop) for improvement in IMPROVEMENTS)
     return _first_plan(site, config, candidates, depth)
 
 

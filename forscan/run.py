@@ -8,6 +8,7 @@ import signal
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,8 @@ from forscan.refusal import Refusal
 from forscan.types import FileResult, Selection
 
 if TYPE_CHECKING:
+    from concurrent.futures import ProcessPoolExecutor
+
     from forscan.find.project import Summary
 
 _NOT_TRACED = "FSC103"
@@ -57,34 +60,41 @@ class _Run:
         self.workers = workers or min(os.cpu_count() or 1, 8)
 
     def all(self, jobs: list[Job]) -> list[FileResult]:
-        looked = self.look(jobs, summed=len(jobs) > 1)
-        results = [one.result for one in looked]
-        sums = {job.path: one.sum for job, one in zip(jobs, looked, strict=True) if one.sum}
-        again = _traced_elsewhere(jobs, results, sums)
-        new = self.look([jobs[k] for k in again], summed=False)
-        for k, one in zip(again, new, strict=True):
-            results[k] = one.result
-        return results
+        with contextlib.ExitStack() as self.started:
+            looked = self.look(jobs, summed=len(jobs) > 1)
+            results = [one.result for one in looked]
+            sums = {job.path: one.sum for job, one in zip(jobs, looked, strict=True) if one.sum}
+            again = _traced_elsewhere(jobs, results, sums)
+            new = self.look([jobs[k] for k in again], summed=False)
+            for k, one in zip(again, new, strict=True):
+                results[k] = one.result
+            return results
 
     def look(self, jobs: list[Job], summed: bool) -> list[_Looked]:
         if self.workers == 1 or len(jobs) < _MANY:
             return [_one(job, summed) for job in jobs]
-        from concurrent.futures import ProcessPoolExecutor
         from concurrent.futures.process import BrokenProcessPool
+
+        # Large files tend to stand together: the fewer there are, the smaller the portions.
+        portion = max(1, min(8, len(jobs) // (8 * self.workers)))
+        with _undisturbed():
+            looked = self._pool.map(_one, jobs, repeat(summed), chunksize=portion)
+        try:
+            return list(looked)
+        except BrokenProcessPool:
+            raise WorkerDied from None
+
+    @cached_property
+    def _pool(self) -> ProcessPoolExecutor:
+        """Processes that stay until all is done."""
+        from concurrent.futures import ProcessPoolExecutor
         from multiprocessing import get_context
 
+        self.started.enter_context(_safe_path())
         spawn = get_context("spawn")
         # The pool first starts a process of its own, which lifts the ban on signals.
-        with (
-            _safe_path(),
-            ProcessPoolExecutor(self.workers, spawn, initializer=collect_rarely) as pool,
-        ):
-            with _undisturbed():
-                looked = pool.map(_one, jobs, repeat(summed), chunksize=8)
-            try:
-                return list(looked)
-            except BrokenProcessPool:
-                raise WorkerDied from None
+        pool = ProcessPoolExecutor(self.workers, spawn, initializer=collect_rarely)
+        return self.started.enter_context(pool)
 
 
 class _KeptRun(_Run):

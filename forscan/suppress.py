@@ -117,7 +117,7 @@ class Suppressions:
     @cached_property
     def _comments(self) -> list[_Comment]:
         text = self.source.text
-        if not _IGNORE.search(text) and not (_CODE.search(text) and _NOQA.search(text)):
+        if not _IGNORE.search(text) and not (_NOQA.search(text) and _CODE.search(text)):
             return []
         return [c for token in _comments(self.source.text) for c in _suppressing(token)]
 

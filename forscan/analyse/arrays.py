@@ -164,10 +164,10 @@ def evidence(expression: ast.expr, context: FunctionContext, depth: int = 4) -> 
                 return Evidence.TABLE
             return _of_uses(expression, context)
         case ast.Name(id=name):
-            key = (name, depth)
-            if key not in context.evidence:  # the names of a function lead to each other
-                context.evidence[key] = _of_name(expression, context, depth)
-            found: Evidence = context.evidence[key]
+            key = (evidence, name, depth)
+            if key not in context.known:  # the names of a function lead to each other
+                context.known[key] = _of_name(expression, context, depth)
+            found: Evidence = context.known[key]
             return found
         case ast.List() | ast.Tuple():
             return Evidence.TABLE if _numbers(expression) else Evidence.OTHER
@@ -226,7 +226,7 @@ def _of_call(node: ast.Call, context: FunctionContext, depth: int) -> Evidence:
         if is_place(node.func.value):  # out.at[i].set(…)
             return Evidence.ARRAY
         return Evidence.UNKNOWN
-    callee = next(context.module.traced.candidates(node.func), None)
+    callee = next(iter(context.module.traced.candidates(node.func)), None)
     returns = None if callee is None or isinstance(callee, ast.Lambda) else callee.returns
     return (_of_annotation(returns) if returns is not None else None) or Evidence.UNKNOWN
 

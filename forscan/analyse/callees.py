@@ -113,9 +113,11 @@ def _effect_of(
     place, suite = context, list[ast.stmt]()
     if isinstance(function, ast.Lambda):
         suite = [ast.Expr(function.body)]
+        bound = frozenset(binds(suite))
     else:
         place, suite = FunctionContext(context.module, function), function.body
-    local = set(binds(suite)) - place.outside - set(parameters(function))
+        bound = place.binds
+    local = bound - place.outside - set(parameters(function))
     for node in walk_scope(suite):
         found = _change(node, local)
         if found is None and isinstance(node, ast.Call):
@@ -125,7 +127,7 @@ def _effect_of(
     return None
 
 
-def _change(node: ast.AST, local: set[str]) -> str | None:
+def _change(node: ast.AST, local: frozenset[str]) -> str | None:
     """What a node changes that is not the function's own."""
     match node:
         case ast.Global(names=names) | ast.Nonlocal(names=names):
@@ -137,14 +139,14 @@ def _change(node: ast.AST, local: set[str]) -> str | None:
     return None
 
 
-def _effect_of_call(node: ast.Call, place: FunctionContext, local: set[str]) -> str | None:
-    path, shown = place.resolve(node.func) or "", ast.unparse(node.func)
+def _effect_of_call(node: ast.Call, place: FunctionContext, local: frozenset[str]) -> str | None:
+    path = place.resolve(node.func) or ""
     if path in HOST_NAMES or path.startswith(HOST):
-        return f"acts on the host ({shown})"
+        return f"acts on the host ({ast.unparse(node.func)})"
     if path == "next" or path.startswith(RUN_ONCE):
-        return f"reads {shown}, which gives another value each time"
+        return f"reads {ast.unparse(node.func)}, which gives another value each time"
     if _hidden_state(path, node) or is_module(node.func, place):
-        return f"keeps hidden state per call ({shown})"
+        return f"keeps hidden state per call ({ast.unparse(node.func)})"
     if not isinstance(node.func, ast.Attribute) or node.func.attr not in MUTATING:
         return None
     base = node.func.value

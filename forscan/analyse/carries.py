@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from functools import cache, cached_property
+from functools import cached_property
 
 from forscan.analyse.arrays import assigned_values
 from forscan.find.context import FunctionContext
@@ -43,7 +43,7 @@ class Carries:
         self.carried = carried
         self.targets = targets
         self.context = context
-        self.updates = cache(self._updates)
+        self._updates: dict[str, list[ast.expr]] = {}
 
     def start(self, name: str) -> ast.expr | None:
         """The value that the name surely has before the loop, if it is plain."""
@@ -73,8 +73,13 @@ class Carries:
                                     return value
         return None
 
-    def _updates(self, name: str) -> list[ast.expr]:
-        """The expressions that the body gives to a name."""
+    def updates(self, name: str) -> list[ast.expr]:
+        """The expressions that the body gives to a name, the same ones each time."""
+        if name not in self._updates:
+            self._updates[name] = self._given(name)
+        return self._updates[name]
+
+    def _given(self, name: str) -> list[ast.expr]:
         found: list[ast.expr] = []
         for node in walk_all(self.loop.body):
             if isinstance(node, ast.Assign):

@@ -39,7 +39,7 @@ def no_array(carries: Carries, name: str, start: ast.expr) -> Iterator[Refusal]:
 
 def _is_function(carries: Carries, start: ast.expr) -> bool:
     if isinstance(start, ast.Name):
-        return next(carries.context.module.traced.candidates(start), None) is not None
+        return bool(carries.context.module.traced.candidates(start))
     return isinstance(start, ast.Lambda)
 
 

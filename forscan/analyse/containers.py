@@ -10,10 +10,11 @@ import ast
 
 from forscan.analyse.arrays import TREE_MAPS
 from forscan.analyse.lists import block_of
-from forscan.find.context import FunctionContext
+from forscan.find.context import FunctionContext, once
 from forscan.syntax.walk import walk, walk_all
 
 
+@once
 def own_containers(loop: ast.For, context: FunctionContext) -> tuple[str, ...]:
     """The names of such containers, in order of their first change."""
     changed = dict.fromkeys(

@@ -278,7 +278,6 @@ class Effects:
 
     def _call(self, node: ast.Call) -> Iterator[Refusal]:
         path = self.context.resolve(node.func)
-        shown = ast.unparse(node.func)
         if path in _FRAME_NAMES:
             yield refuse(
                 "FSC304",
@@ -290,27 +289,28 @@ class Effects:
             yield refuse(
                 "FSC302",
                 node,
-                f"`{shown}` acts on the host: inside a scan it would run once, with tracers",
+                f"`{ast.unparse(node.func)}` acts on the host: inside a scan it would run once, with tracers",
                 "Use jax.debug.print or jax.debug.callback, or move it out of the loop.",
             )
         elif path == "next" or (path and path.startswith(RUN_ONCE)):
             yield refuse(
                 "FSC308",
                 node,
-                f"`{shown}` gives another value each time, but is read once when a scan is traced",
+                f"`{ast.unparse(node.func)}` gives another value each time, but is read once "
+                "when a scan is traced",
                 "Draw the values before the loop and iterate them, or carry a jax.random key.",
             )
         elif path and path.startswith("haiku.") and not path.startswith("haiku.switch_"):
             yield refuse(
                 "FSC308",
                 node,
-                f"`{shown}` keeps hidden state per call",
+                f"`{ast.unparse(node.func)}` keeps hidden state per call",
                 "Use the lifted loops of haiku (hk.scan, hk.fori_loop).",
             )
         elif isinstance(node.func, ast.Attribute) and node.func.attr in MUTATING:
             yield from self._mutation(node, node.func)
-        yield from self._callee(node, shown)
-        yield from self._module_call(node, shown)
+        yield from self._callee(node)
+        yield from self._module_call(node)
 
     def _mutation(self, node: ast.Call, function: ast.Attribute) -> Iterator[Refusal]:
         base = function.value
@@ -335,19 +335,21 @@ class Effects:
             "Keep the value in a local name inside the loop and store it afterwards.",
         )
 
-    def _module_call(self, node: ast.Call, shown: str) -> Iterator[Refusal]:
+    def _module_call(self, node: ast.Call) -> Iterator[Refusal]:
         """Modules made or called inside a flax or haiku body create parameters."""
         if is_module(node.func, self.context):
             yield refuse(
                 "FSC308",
                 node,
-                f"`{shown}` is a module of flax or haiku, which keeps hidden state per call",
+                f"`{ast.unparse(node.func)}` is a module of flax or haiku, which keeps hidden state "
+                "per call",
                 "Use the lifted loops of the library (nn.scan, hk.scan).",
             )
             return
         if not in_module(self.context):
             return
         path = self.context.resolve(node.func) or ""
+        shown = ast.unparse(node.func)
         on_self = shown.startswith("self.")
         made = path.startswith(("flax.linen.", "haiku.")) or isinstance(node.func, ast.Call)
         if (
@@ -362,7 +364,7 @@ class Effects:
                 "Use the lifted scan of the library (nn.scan).",
             )
 
-    def _callee(self, node: ast.Call, shown: str) -> Iterator[Refusal]:
+    def _callee(self, node: ast.Call) -> Iterator[Refusal]:
         """Looks into the functions of the module that the body calls."""
         for expression in [node.func, *node.args, *(k.value for k in node.keywords)]:
             for callee in meant(expression, self.context):

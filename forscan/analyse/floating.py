@@ -68,10 +68,14 @@ class Floating:
     def names(self) -> list[Names]:
         """For each node of the function's graph those names that do when it is reached."""
         universe = self.context.assigned - self.context.outside
-        before, _ = solve(
-            self.context.graph, self._behind, backward=False, must=True, universe=universe
+        return solve(
+            self.context.graph,
+            self._behind,
+            backward=False,
+            must=True,
+            start=Names(),
+            universe=universe,
         )
-        return before
 
     def holds(self, node: ast.expr) -> bool:
         """Whether an expression of the function surely gives floating-point numbers."""

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from forscan.analyse.arrays import Evidence, evidence
-from forscan.find.context import FunctionContext
+from forscan.find.context import FunctionContext, once
 from forscan.find.traced import Function
 from forscan.syntax.names import target_names
 
@@ -40,7 +40,7 @@ def of_items(items: Sequence[Kind]) -> Kind:
 
 def join(a: Kind, b: Kind) -> Kind:
     """The kind of a value that is one of two."""
-    if a == b:
+    if a is b or a == b:
         return a
     if a.is_array and b.is_array:
         return ARRAY
@@ -53,7 +53,14 @@ def kind_of(
     node: ast.expr, context: FunctionContext, known: Mapping[str, Kind] | None = None
 ) -> Kind:
     """The kind of an expression of a function."""
-    return _Interpreter(context, dict(known or {}), depth=3).expression(node)
+    if not known:
+        return _kind(node, context)
+    return _Interpreter(context, dict(known), depth=3).expression(node)
+
+
+@once
+def _kind(node: ast.expr, context: FunctionContext) -> Kind:
+    return _Interpreter(context, {}, depth=3).expression(node)
 
 
 def returned_kind(
@@ -81,8 +88,16 @@ def _returned(
     if isinstance(function, ast.Lambda):
         return _Interpreter(context, known, depth).expression(function.body)
     inside = FunctionContext(context.module, function)
-    interpreter = _Interpreter(inside, known, depth)
-    interpreter.block(function.body)
+    return _returned_inside(tuple(known.items()), depth, inside)
+
+
+@once
+def _returned_inside(
+    known: tuple[tuple[str, Kind], ...], depth: int, context: FunctionContext
+) -> Kind:
+    """The kind that a function gives back where its parameters are of known kinds."""
+    interpreter = _Interpreter(context, dict(known), depth)
+    interpreter.block(context.node.body)
     found = interpreter.returns
     kind = found[0] if found else NOTHING
     for other in found[1:]:
@@ -142,7 +157,10 @@ class _Interpreter:
                 self.known[name] = UNKNOWN
         body = getattr(node, "body", [])
         for _ in range(2):
+            before = self.known
             self.branches([body, []])
+            if self.known == before:
+                break
 
     def bind(self, target: ast.expr, kind: Kind) -> None:
         if isinstance(target, ast.Name):

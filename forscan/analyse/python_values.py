@@ -12,7 +12,7 @@ from forscan.analyse.uses import Uses
 from forscan.find.context import FunctionContext
 from forscan.refusal import Refusal, refuse
 from forscan.syntax.names import binds, names_in
-from forscan.syntax.walk import walk, walk_all
+from forscan.syntax.walk import children, walk, walk_all
 
 
 def python_values(
@@ -29,10 +29,11 @@ def python_values(
         if _needs_value(use, context):
             found.append(_concrete_refusal(use, "the index"))
     functions = functions_made(node)
+    others = Uses(context, node.body)
     for name in _varying(state, node):
         if name == index or name in functions:
             continue
-        for use in Uses(context, node.body).of(name, integer=False):
+        for use in others.of(name, integer=False):
             if _needs_value(use, context):
                 found.append(_concrete_refusal(use, "a value of the loop"))
             elif use.read is not None and _is_sequence(use.read.value, state, context):
@@ -119,23 +120,23 @@ def _concrete_refusal(use: Use, what: str) -> Refusal:
 def _varying(state: State, node: ast.For) -> list[str]:
     """Names whose value differs from iteration to iteration."""
     varying = set(state.targets) | set(state.carried)
+    given = [(value, set(binds(n))) for n in walk_all(node.body) if (value := _given(n))]
     changed = True
     while changed:
         changed = False
-        for statement in walk_all(node.body):
-            values: list[ast.expr] = []
-            if isinstance(statement, ast.Assign | ast.AugAssign | ast.AnnAssign):
-                values = [statement.value] if statement.value else []
-            elif isinstance(statement, ast.NamedExpr):
-                values = [statement.value]
-            elif isinstance(statement, ast.For):
-                values = [statement.iter]
-            bound = set(binds(statement)) if values else set()
-            if any(_reads_value(v, varying) for v in values) and not bound <= varying:
+        for value, bound in given:
+            if not bound <= varying and _reads_value(value, varying):
                 varying |= bound
                 changed = True
     ordered = [*state.targets, *state.carried, *binds(node.body)]
     return [n for n in dict.fromkeys(ordered) if n in varying]
+
+
+def _given(node: ast.AST) -> ast.expr | None:
+    """The value that a statement or a walrus gives to names."""
+    if isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign | ast.NamedExpr):
+        return node.value
+    return node.iter if isinstance(node, ast.For) else None
 
 
 def _reads_value(node: ast.expr, names: set[str]) -> bool:
@@ -152,19 +153,9 @@ def _reads_value(node: ast.expr, names: set[str]) -> bool:
     if isinstance(node, ast.Name):
         return node.id in names
     return any(
-        _reads_value(child, names)
-        for child in walk(node)
-        if isinstance(child, ast.expr) and child is not node and _direct(child, node)
+        _reads_value(part, names) if isinstance(part, ast.expr) else bool(names_in(part) & names)
+        for part in children(node)
     )
-
-
-def _direct(child: ast.expr, node: ast.expr) -> bool:
-    for part in ast.iter_child_nodes(node):
-        if part is child:
-            return True
-        if not isinstance(part, ast.expr) and any(c is child for c in walk(part)):
-            return True
-    return False
 
 
 def _needed_after(state: State, node: ast.For, context: FunctionContext) -> list[Refusal]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from forscan.analyse.carries import Carries
 from forscan.analyse.carry_types import unsteady
 from forscan.analyse.containers import own_containers
-from forscan.find.context import FunctionContext
+from forscan.find.context import FunctionContext, once
 from forscan.syntax.names import binds, target_names
 from forscan.syntax.walk import walk
 
@@ -43,6 +43,7 @@ class State:
     live_after: frozenset[str]
 
 
+@once
 def state_of(loop: ast.For, context: FunctionContext) -> State:
     nodes = context.graph.loops[loop]
     live_in = context.live[nodes.bind]
@@ -101,6 +102,7 @@ def carries_of(loop: ast.For, state: State, context: FunctionContext) -> Carries
     return Carries(loop, state.carried, state.targets, context)
 
 
+@once
 def captured_outside(loop: ast.For, context: FunctionContext) -> frozenset[str]:
     """Names that functions defined outside the loop may read at any time."""
     inside = set(walk(loop))

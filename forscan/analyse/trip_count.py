@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from forscan.find.context import FunctionContext
+from forscan.find.context import FunctionContext, once
 from forscan.syntax.code import expression
 from forscan.syntax.names import walk_scope
 from forscan.syntax.slices import uncut
@@ -126,16 +126,14 @@ def stable(node: ast.expr, context: FunctionContext | None) -> bool:
     return all(counts.get(n.id, 0) <= 1 for n in walk(node) if isinstance(n, ast.Name))
 
 
+@once
 def binding_counts(context: FunctionContext) -> dict[str, int]:
     """How often each name is bound in the function; a parameter counts once."""
-    cached: dict[str, int] | None = context.__dict__.get("_binding_counts")
-    if cached is None:
-        cached = dict.fromkeys(context.parameters, 1)
-        for node in walk_scope(context.node.body):
-            if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-                cached[node.id] = cached.get(node.id, 0) + 1
-        context.__dict__["_binding_counts"] = cached
-    return cached
+    found = dict.fromkeys(context.parameters, 1)
+    for node in walk_scope(context.node.body):
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            found[node.id] = found.get(node.id, 0) + 1
+    return found
 
 
 def dimension(shape: ast.expr, context: FunctionContext, depth: int = 5, axis: int = 0) -> Extent:
@@ -175,10 +173,8 @@ def definition(name: str, context: FunctionContext) -> ast.expr | None:
     return _definitions(context).get(name)
 
 
+@once
 def _definitions(context: FunctionContext) -> dict[str, ast.expr]:
-    cached: dict[str, ast.expr] | None = context.__dict__.get("_definitions")
-    if cached is not None:
-        return cached
     found: dict[str, ast.expr] = {}
     count = binding_counts(context)
     for node in walk_scope(context.node.body):
@@ -197,7 +193,6 @@ def _definitions(context: FunctionContext) -> dict[str, ast.expr]:
         for name, value in context.module.constants.items():
             if name not in context.locals:
                 result.setdefault(name, value)
-    context.__dict__["_definitions"] = result
     return result
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 
 from forscan.analyse.arguments import Argument
 from forscan.analyse.climb import Climb, Place
@@ -44,9 +45,9 @@ class Uses:
         self.body = list(body)
         self.depth = depth
         self.parents = context.module.functions.parents
-        self.place = Place(
-            context, Floating(context), self._follow, largest, settled, depth == _DEPTH
-        )
+        self.largest = largest
+        self.settled = settled
+        self.floating = Floating(context)
 
     def of(self, name: str, *, integer: bool) -> list[Use]:
         """All uses of a name, and of the names computed from it in Python only.
@@ -64,25 +65,32 @@ class Uses:
         for node in self._reads(name):
             match self.parents.get(node):
                 case ast.Subscript(slice=ast.Constant(value=key)) as item if key == place:
-                    found.append(Climb(self.place, node, True, item).use())
+                    found.append(Climb(self._place(), node, True, item).use())
                 case ast.Assign(targets=[ast.Tuple(elts=names)]) if place < len(names):
                     for unpacked in target_names(names[place]):
                         found += self.of(unpacked, integer=True)
         return found
 
     def _reads(self, name: str) -> list[ast.Name]:
-        return [
-            node
-            for node in walk_all(self.body)
-            if isinstance(node, ast.Name)
-            and node.id == name
-            and isinstance(node.ctx, ast.Load)
-            and not self._shadowed(node)
-        ]
+        return [node for node in self._loads.get(name, ()) if not self._shadowed(node)]
+
+    @cached_property
+    def _loads(self) -> dict[str, list[ast.Name]]:
+        """The places of the suite where each name is read."""
+        found: dict[str, list[ast.Name]] = {}
+        for node in walk_all(self.body):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+                found.setdefault(node.id, []).append(node)
+        return found
+
+    def _place(self) -> Place:
+        """Where the reads stand; not kept, as it leads back here."""
+        top = self.depth == _DEPTH
+        return Place(self.context, self.floating, self._follow, self.largest, self.settled, top)
 
     def _use(self, node: ast.Name, integer: bool, done: set[str]) -> Iterator[Use]:
         """The use of one read, and those of what Python computes from it."""
-        use = Climb(self.place, node, integer).use()
+        use = Climb(self._place(), node, integer).use()
         yield use
         for derived in self._derived(use, done):
             done.add(derived)
@@ -160,7 +168,7 @@ class Uses:
                     return None
             case ast.Attribute():
                 return None
-        callee = next(self.context.module.traced.candidates(called), None)
+        callee = next(iter(self.context.module.traced.candidates(called)), None)
         return None if callee is None or _is_left_open(callee) else callee
 
     def _inside(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
-from typing import Any
+from functools import cached_property, lru_cache, wraps
+from typing import Any, Generic, ParamSpec, TypeVar
 
 from forscan.analyse.cfg import Graph, build
-from forscan.analyse.dataflow import Names, bound_names, live_names
+from forscan.analyse.dataflow import NameSets, bound_names, live_names
 from forscan.facts import NO_FACTS, Facts, Value
 from forscan.find.imports import Imports
 from forscan.find.traced import Function, Functions, Traced, local_names
@@ -27,9 +27,10 @@ from forscan.syntax.names import (
     walk_scope,
 )
 from forscan.syntax.source import Source
-from forscan.syntax.walk import walk_all
+from forscan.syntax.walk import walk, walk_all
 
 _HALF_PRECISION = re.compile(r"b?float16|\b(?:bf16|f16|fp16|half)\b|float[48]_")
+_HALF_WORDS = ("float16", "f16", "fp16", "half", "float4_", "float8_")  # quicker to look for
 
 
 @dataclass
@@ -38,6 +39,7 @@ class ModuleContext:
 
     Attributes:
       effects: what functions do to the world, as far as somebody has asked.
+      known: for each function what has been found out about it.
     """
 
     source: Source
@@ -47,10 +49,11 @@ class ModuleContext:
     traced: Traced
     facts: Facts = NO_FACTS
     effects: dict[ast.AST, str | None] = field(default_factory=dict)
+    known: dict[ast.AST, dict[Any, Any]] = field(default_factory=dict, init=False)
 
     @cached_property
     def fors_and_calls(self) -> list[ast.For | ast.Call]:
-        return [n for n in self.functions.nodes if isinstance(n, ast.For | ast.Call)]
+        return [*self.functions.fors, *self.functions.calls]
 
     @cached_property
     def top_level(self) -> frozenset[str]:
@@ -75,18 +78,27 @@ class ModuleContext:
             elif isinstance(statement, ast.AnnAssign) and statement.value:
                 if isinstance(statement.target, ast.Name):
                     found[statement.target.id] = statement.value
-        outside = (n for n in self.functions.nodes if isinstance(n, ast.Global | ast.Nonlocal))
-        changed = again.union(*(n.names for n in outside))
+        changed = again.union(*(n.names for n in self.functions.outside))
         return {n: v for n, v in found.items() if n not in changed}
 
     @cached_property
     def names_half_precision(self) -> bool:
         """Whether the file names a type of fewer bits than single precision has."""
-        return _HALF_PRECISION.search(self.source.text) is not None
+        text = self.source.text
+        return any(word in text for word in _HALF_WORDS) and bool(_HALF_PRECISION.search(text))
 
     def spelling(self, place: ast.AST) -> Spelling:
         """How the file calls lax, jax.numpy and jax at a place."""
         hidden = local_names(self.functions, place)
+        if hidden not in self._spellings:
+            self._spellings[hidden] = self._spelling(hidden)
+        return self._spellings[hidden]
+
+    @cached_property
+    def _spellings(self) -> dict[frozenset[str], Spelling]:
+        return {}
+
+    def _spelling(self, hidden: frozenset[str]) -> Spelling:
         known = {
             path: name
             for name, path in self.imports.table.items()
@@ -115,18 +127,63 @@ class ModuleContext:
         )
 
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class _Shared(Generic[T]):
+    """A property that is computed once for all contexts of a function."""
+
+    def __init__(self, compute: Callable[[FunctionContext], T]) -> None:
+        self.compute = compute
+        self.__doc__ = compute.__doc__
+
+    def __get__(self, context: FunctionContext, owner: type) -> T:
+        if self not in context.known:
+            context.known[self] = self.compute(context)
+        value: T = context.known[self]
+        context.__dict__[self.compute.__name__] = value  # which is found without us from now on
+        return value
+
+
+def once(analysis: Callable[P, T]) -> Callable[P, T]:
+    """An analysis of something in a function, which is done once for all that ask.
+
+    It is called without keywords, and its last argument is the context; the others can be
+    hashed. Nobody changes what it gives.
+    """
+
+    @wraps(analysis)
+    def known(*arguments: P.args, **named: P.kwargs) -> T:
+        *of, context = arguments
+        assert isinstance(context, FunctionContext)
+        key = analysis, *of
+        if key not in context.known:
+            context.known[key] = analysis(*arguments, **named)
+        found: T = context.known[key]
+        return found
+
+    return known
+
+
 @dataclass
 class FunctionContext:
     """The function that a loop stands in.
 
+    A context is made wherever somebody asks about a function. What is known about the function
+    is kept with the module; only the new names that are given out belong to one context.
+
     Attributes:
       node: the function, or the module for code outside of functions.
-      evidence: what the analysis of arrays has found out about names.
     """
 
     module: ModuleContext
     node: Function | ast.Module
-    evidence: dict[tuple[str, int], Any] = field(default_factory=dict)
+
+    @cached_property
+    def known(self) -> dict[Any, Any]:
+        """What has been found out about the function, by what was asked."""
+        return self.module.known.setdefault(self.node, {})
 
     @property
     def source(self) -> Source:
@@ -139,14 +196,14 @@ class FunctionContext:
     @cached_property
     def fresh(self) -> Fresh:
         """New names for this function."""
-        return Fresh(self.node, self.module.top_level | self.locals)
+        return Fresh(self.identifiers | self.module.top_level | self.locals, self.reads)
 
-    @cached_property
+    @_Shared
     def nodes(self) -> list[ast.AST]:
         """All nodes of the suite, those of functions in it as well."""
         return walk_all(self.node.body)
 
-    @cached_property
+    @_Shared
     def values(self) -> dict[str, list[ast.expr]]:
         """All expressions that plain assignments give to each name, here and further in."""
         found: dict[str, list[ast.expr]] = {}
@@ -162,7 +219,7 @@ class FunctionContext:
                     found.setdefault(target.id, []).append(value)
         return found
 
-    @cached_property
+    @_Shared
     def starred(self) -> set[str]:
         """The names that get the rest: `first, *rest = items`."""
         stars = (n for n in self.nodes if isinstance(n, ast.Starred))
@@ -204,15 +261,15 @@ class FunctionContext:
                     places.setdefault(ast.dump(node), []).append(node)
         return self._written[kind].get(ast.dump(expression), [])
 
-    @cached_property
+    @_Shared
     def _written(self) -> dict[type[ast.AST], dict[str, list[ast.AST]]]:
         return {}
 
-    @cached_property
+    @_Shared
     def graph(self) -> Graph:
         return build(self.node)
 
-    @cached_property
+    @_Shared
     def unit(self) -> str:
         """By what the suite of the function is moved in."""
         first, source = self.node.body[0], self.source
@@ -221,11 +278,11 @@ class FunctionContext:
         outer = source.indentation(source.start(self.node))
         return source.indentation(source.start(first)).removeprefix(outer) or "    "
 
-    @cached_property
+    @_Shared
     def parameters(self) -> list[str]:
         return [] if isinstance(self.node, ast.Module) else parameters(self.node)
 
-    @cached_property
+    @_Shared
     def locals(self) -> frozenset[str]:
         """Parameters and locals here and in the functions around."""
         inside = self.node.body[0] if self.node.body else self.node
@@ -237,15 +294,19 @@ class FunctionContext:
             return None
         scope = self.module.functions.enclosing(self.node)
         while scope is not None:
-            body = [scope.body] if isinstance(scope, ast.Lambda) else scope.body
-            if name in parameters(scope) or name in binds(body):
+            if name in parameters(scope) or name in self._bound_in(scope):
                 break
             scope = self.module.functions.enclosing(scope)
         if scope is None or isinstance(scope, ast.Lambda):
             return None
         return FunctionContext(self.module, scope)
 
-    @cached_property
+    def _bound_in(self, scope: Function | ast.Lambda) -> Collection[str]:
+        if isinstance(scope, ast.Lambda):
+            return binds(scope.body)
+        return FunctionContext(self.module, scope).binds
+
+    @_Shared
     def captured(self) -> dict[str, list[ast.AST]]:
         """Names read by functions defined in here -> those functions."""
         found: dict[str, list[ast.AST]] = {}
@@ -254,23 +315,38 @@ class FunctionContext:
                 found.setdefault(name, []).append(node)
         return found
 
-    @cached_property
+    @_Shared
     def outside(self) -> set[str]:
         """Names declared `global` or `nonlocal`."""
         return declared_outside(self.node.body)
 
-    @cached_property
-    def live(self) -> list[Names]:
+    @_Shared
+    def live(self) -> NameSets:
         """Per node of the graph the names live on entry (own flow only)."""
         return live_names(self.graph, frozenset(self.outside))
 
-    @cached_property
-    def bound(self) -> list[Names]:
-        universe = frozenset(all_names(self.node))
-        start = frozenset(self.parameters) | (universe - self.assigned)
-        return bound_names(self.graph, start, universe)
+    @_Shared
+    def bound(self) -> NameSets:
+        start = frozenset(self.parameters) | (self.identifiers - self.assigned)
+        return bound_names(self.graph, start, self.identifiers)
 
-    @cached_property
+    @_Shared
+    def identifiers(self) -> frozenset[str]:
+        """Every identifier that occurs, and the builtins."""
+        return frozenset(all_names(self.node))
+
+    @_Shared
+    def reads(self) -> frozenset[str]:
+        """The names that are read anywhere in it."""
+        names = (n for n in walk(self.node) if isinstance(n, ast.Name))
+        return frozenset(n.id for n in names if type(n.ctx) is ast.Load)
+
+    @_Shared
+    def binds(self) -> frozenset[str]:
+        """The names that the suite binds in its own scope."""
+        return frozenset(binds(self.node.body))
+
+    @_Shared
     def assigned(self) -> frozenset[str]:
         """The names that the function's own statements bind."""
         names: set[str] = set()
@@ -351,7 +427,8 @@ def _parsed(source: Source, named: tuple[str, ...], everything: bool) -> ModuleC
     """An editor asks about one text again and again, and nobody changes a module."""
     tree = source.parse()
     functions = Functions(tree)
-    imports = Imports(tree, functions.nodes)
-    marked = frozenset(source.position(m.start())[0] for m in _MARK.finditer(source.text))
+    imports = Imports(tree, functions.imports)
+    marks = _MARK.finditer(source.text) if "forscan:" in source.text else ()
+    marked = frozenset(source.position(m.start())[0] for m in marks)
     traced = Traced(functions, imports, named=named, marked_lines=marked, everything=everything)
     return ModuleContext(source, tree, functions, imports, traced)

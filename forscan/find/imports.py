@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from functools import cached_property, lru_cache
 
-from forscan.syntax.names import dotted, walk_scope
+from forscan.syntax.names import dotted, own_statements
 
 # Public names that stand for the same thing under another path.
-_SAME = {
+SAME = {
     "jax.numpy": "jax.numpy",
     "jax.numpy.lax": "jax.lax",
     "jax.ad_checkpoint.checkpoint": "jax.checkpoint",
@@ -27,26 +27,26 @@ class Imports:
 
     Args:
       module: the tree.
-      nodes: all of its nodes.
+      statements: the imports in it, wherever they stand.
     """
 
-    def __init__(self, module: ast.Module, nodes: list[ast.AST]) -> None:
+    def __init__(self, module: ast.Module, statements: list[ast.Import | ast.ImportFrom]) -> None:
         self.module = module
-        self.nodes = nodes
+        self.statements = statements
         self._resolved: dict[ast.expr, str | None] = {}
 
     @cached_property
     def table(self) -> dict[str, str]:
         """Imported or aliased name -> full dotted name."""
         table: dict[str, str] = {}
-        for node in self.nodes:
-            if isinstance(node, ast.Import):
-                for alias in node.names:
+        for statement in self.statements:
+            if isinstance(statement, ast.Import):
+                for alias in statement.names:
                     name = alias.asname or alias.name.split(".")[0]
                     table[name] = alias.name if alias.asname else name
-            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-                for alias in node.names:
-                    table[alias.asname or alias.name] = f"{node.module}.{alias.name}"
+            elif statement.module and not statement.level:
+                for alias in statement.names:
+                    table[alias.asname or alias.name] = f"{statement.module}.{alias.name}"
         for node in self.module.body:  # scan = jax.lax.scan
             if isinstance(node, ast.Assign) and len(node.targets) == 1:
                 target, path = node.targets[0], dotted(node.value)
@@ -61,11 +61,8 @@ class Imports:
     @cached_property
     def redefined(self) -> set[str]:
         """Module-level names that are bound by something else than an import."""
-        found: set[str] = set()
-        for node in walk_scope(self.module.body):
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-                found.add(node.name)
-        return found
+        defined = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+        return {s.name for s in own_statements(self.module.body) if isinstance(s, defined)}
 
     def resolve(self, node: ast.expr, local: set[str] | frozenset[str] = frozenset()) -> str | None:
         """The full dotted name of an expression, None where it has none.
@@ -92,8 +89,7 @@ class Imports:
         base = self.table.get(root)
         if base is None:
             return path if root not in self.redefined else None
-        full = f"{base}.{rest}" if rest else base
-        return canonical(full)
+        return canonical(f"{base}.{rest}" if rest else base)
 
     def imported(self, name: str) -> bool:
         return name in self.table
@@ -102,7 +98,7 @@ class Imports:
 @lru_cache(maxsize=10_000)
 def canonical(path: str) -> str:
     """One path for each public object of jax."""
-    for old, new in _SAME.items():
+    for old, new in SAME.items():
         if path == old or path.startswith(old + "."):
             return new + path[len(old) :]
     return path

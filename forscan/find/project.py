@@ -73,7 +73,7 @@ class _Summing:
         self.context = context
         self.functions = context.functions
         self.imported = dict(self._imported())
-        scopes = [n for n in self.functions.nodes if isinstance(n, Scope)]
+        scopes = self.functions.scopes
         self.numbers: dict[ast.AST | None, int] = {s: k for k, s in enumerate(scopes)}
         self.numbers[None] = len(scopes)
         self.uses: list[set[str]] = [set() for _ in self.numbers]
@@ -98,25 +98,29 @@ class _Summing:
 
     def _add(self, call: ast.Call, scope: ast.AST | None) -> None:
         number = self.numbers[scope]
-        parts = [call.func, *call.args, *(k.value for k in call.keywords)]
-        used = {name for part in parts for name in self._named(part)}
-        self.uses[number] |= used if scope is not None else set()
-        if used and self.context.traced.transform(call.func):
-            self.uses[-1] |= used
+        used: list[str] = []
+        for part in (call.func, *call.args, *[k.value for k in call.keywords]):
+            name = self._imported_name(part)
+            if name is not None:
+                used.append(name)
+            if scope is not None:
+                for function in self.context.traced.candidates(part):
+                    self.reaches[number].add(self.numbers[function])
         if scope is not None:
-            candidates = self.context.traced.candidates
-            self.reaches[number] |= {self.numbers[f] for p in parts for f in candidates(p)}
+            self.uses[number].update(used)
+        if used and self.context.traced.transform(call.func):
+            self.uses[-1].update(used)
 
     def _imported(self) -> Iterator[tuple[str, str]]:
-        for node in self.functions.nodes:
+        for node in self.functions.imports:
             if isinstance(node, ast.Import):
                 for alias in node.names:
                     whole = alias.name if alias.asname else alias.name.split(".")[0]
                     yield alias.asname or whole, whole
-            elif isinstance(node, ast.ImportFrom):
+            else:
+                base = self._base(node)
                 for alias in node.names:
-                    source = ".".join(filter(None, [self._base(node), alias.name]))
-                    yield alias.asname or alias.name, source
+                    yield alias.asname or alias.name, f"{base}.{alias.name}" if base else alias.name
 
     def _base(self, node: ast.ImportFrom) -> str:
         """The module that `from … import` names."""
@@ -126,11 +130,15 @@ class _Summing:
         parts = parts[: len(parts) - node.level + self.is_package]
         return ".".join([*parts, *([node.module] if node.module else [])])
 
-    def _named(self, node: ast.expr) -> Iterator[str]:
-        path = dotted(node)
-        root, _, rest = (path or "").partition(".")
-        if root in self.imported:
-            yield ".".join(filter(None, [self.imported[root], rest]))
+    def _imported_name(self, node: ast.expr) -> str | None:
+        """What a name or an attribute stands for in full, where it is imported."""
+        root = node
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        if not isinstance(root, ast.Name) or root.id not in self.imported:
+            return None
+        rest = (dotted(node) or "").partition(".")[2]
+        return ".".join(filter(None, [self.imported[root.id], rest]))
 
 
 @dataclass(frozen=True)

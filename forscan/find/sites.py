@@ -71,9 +71,16 @@ def find_sites(module: ModuleContext, forms: tuple[str, ...]) -> Iterator[Site]:
         if isinstance(node, ast.For):
             if "for" in forms:
                 found.append(Site("for", node, context(node)))
-        elif module.imports.resolve(node.func) in LAX_LOOPS:
+        elif _may_be_loop(node.func) and module.imports.resolve(node.func) in LAX_LOOPS:
             place = context(node)
             form = LAX_LOOPS.get(place.resolve(node.func) or "")
             if form in forms:
                 found.append(Site(form, node, place))
     yield from sorted(found, key=lambda s: s.start)
+
+
+def _may_be_loop(function: ast.expr) -> bool:
+    """Whether a function may be a `lax` loop, by the end of its name or as an alias."""
+    return isinstance(function, ast.Name) or (
+        isinstance(function, ast.Attribute) and function.attr in LAX_LOOPS.values()
+    )

@@ -12,14 +12,22 @@ import fnmatch
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
-from forscan.find.imports import Imports
-from forscan.syntax.names import binds, bound_in, dotted, parameters, walk_scope
+from forscan.find.imports import SAME, Imports
+from forscan.syntax.names import binds, bound_in, dotted, own_statements, parameters
 from forscan.syntax.walk import walk
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 _SCOPE = Function | ast.Lambda
-_INSIDE = _SCOPE | ast.Call
+# Kinds of nodes that are asked for together; each kind is in one of them.
+_Kinds = tuple[type[ast.AST], ...]
+_INSIDE: _Kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.Call)
+_IMPORTS: _Kinds = (ast.Import, ast.ImportFrom)
+_OUTSIDE: _Kinds = (ast.Global, ast.Nonlocal)
+_ASSIGN: _Kinds = (ast.Assign,)
+_FOR: _Kinds = (ast.For,)
+_GROUPS = {k: kinds for kinds in (_INSIDE, _IMPORTS, _OUTSIDE, _ASSIGN, _FOR) for k in kinds}
 
 _JIT = {
     "jax.jit",
@@ -104,6 +112,8 @@ _LIFTED = {
     "filter_pmap",
     "nowrap",
 } - {"nowrap"}
+# How the name of a transform may end; a look at it spares the rest for nearly all calls.
+_ENDS = {path.rsplit(".", 1)[-1] for path in (*_TRANSFORMS, *SAME)} | _LIFTED
 _MODULE_BASES = {
     "flax.linen.Module",
     "flax.nnx.Module",
@@ -133,26 +143,52 @@ class Functions:
     nodes: list[ast.AST] = field(default_factory=list)
     parents: dict[ast.AST, ast.AST] = field(default_factory=dict)
     local: dict[ast.AST, frozenset[str]] = field(default_factory=dict)
-    _around: dict[ast.AST, ast.AST | None] = field(default_factory=dict)
+    _around: dict[ast.AST, Function | ast.Lambda | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.nodes = walk(self.module, parents=self.parents)
 
     @cached_property
+    def _grouped(self) -> dict[_Kinds, list[Any]]:
+        """The nodes of the kinds that are asked for, group by group, in their order."""
+        found: dict[_Kinds, list[Any]] = {kinds: [] for kinds in _GROUPS.values()}
+        for node in self.nodes:
+            kinds = _GROUPS.get(type(node))
+            if kinds is not None:
+                found[kinds].append(node)
+        return found
+
+    @property
+    def imports(self) -> list[ast.Import | ast.ImportFrom]:
+        return self._grouped[_IMPORTS]
+
+    @property
+    def outside(self) -> list[ast.Global | ast.Nonlocal]:
+        """The declarations of names that belong to another scope."""
+        return self._grouped[_OUTSIDE]
+
+    @property
+    def fors(self) -> list[ast.For]:
+        return self._grouped[_FOR]
+
+    @cached_property
+    def scopes(self) -> list[Function | ast.Lambda]:
+        return [n for n in self._grouped[_INSIDE] if not isinstance(n, ast.Call)]
+
+    @cached_property
     def all(self) -> list[Function]:
-        return [n for n in self.nodes if isinstance(n, Function)]
+        return [n for n in self.scopes if not isinstance(n, ast.Lambda)]
 
     @cached_property
     def calls(self) -> list[ast.Call]:
-        return [n for n in self.nodes if isinstance(n, ast.Call)]
+        return [n for n in self._grouped[_INSIDE] if type(n) is ast.Call]
 
     @cached_property
     def inside(self) -> dict[ast.AST | None, list[ast.AST]]:
         """For each function, and the module, the functions and calls right in it."""
         found: dict[ast.AST | None, list[ast.AST]] = {}
-        for node in self.nodes:
-            if isinstance(node, _INSIDE):
-                found.setdefault(self.enclosing(node), []).append(node)
+        for node in self._grouped[_INSIDE]:
+            found.setdefault(self.enclosing(node), []).append(node)
         return found
 
     @cached_property
@@ -165,15 +201,21 @@ class Functions:
 
     def enclosing(self, node: ast.AST) -> Function | ast.Lambda | None:
         """The innermost function around a node."""
-        scope, between = self.parents.get(node), []
+        above = self.parents.get(node)
+        if above is None:
+            return None
+        if above in self._around:
+            return self._around[above]
+        between = []
+        scope: ast.AST | None = above
         while scope is not None and not isinstance(scope, _SCOPE):
             if scope in self._around:
                 scope = self._around[scope]
                 break
             between.append(scope)
             scope = self.parents.get(scope)
-        self._around.update(dict.fromkeys(between, scope))
         assert scope is None or isinstance(scope, _SCOPE)
+        self._around.update(dict.fromkeys((above, *between), scope))
         return scope
 
     def class_of(self, node: ast.AST) -> ast.ClassDef | None:
@@ -196,11 +238,10 @@ class Functions:
     def _definitions(self) -> dict[ast.AST | None, dict[str, Function | ast.Lambda]]:
         """For each function, and the module, the first definition, or lambda, of each name."""
         found: dict[ast.AST | None, dict[str, Function | ast.Lambda]] = {}
-        named: list[tuple[ast.stmt, str, Function | ast.Lambda]] = []
-        for node in self.nodes:
-            if isinstance(node, Function):
-                named.append((node, node.name, node))
-            elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Lambda):
+        named: list[tuple[ast.stmt, str, Function | ast.Lambda]]
+        named = [(function, function.name, function) for function in self.all]
+        for node in self._grouped[_ASSIGN]:
+            if type(node.value) is ast.Lambda:
                 targets = (t for t in node.targets if isinstance(t, ast.Name))
                 named += [(node, target.id, node.value) for target in targets]
         for statement, name, function in sorted(named, key=lambda n: _position(n[0])):
@@ -229,6 +270,21 @@ class Functions:
         return {name for names in self._definitions.values() for name in names}
 
 
+class Patterns:
+    """Names with `*`, `?` and `[…]` in them, as for files; false where there are none."""
+
+    def __init__(self, patterns: Iterable[str]) -> None:
+        patterns = set(patterns)
+        self.wild = [p for p in patterns if not set("*?[").isdisjoint(p)]
+        self.plain = patterns.difference(self.wild)
+
+    def __bool__(self) -> bool:
+        return bool(self.plain or self.wild)
+
+    def match(self, name: str) -> bool:
+        return name in self.plain or any(fnmatch.fnmatchcase(name, p) for p in self.wild)
+
+
 def _position(node: ast.stmt) -> tuple[int, int]:
     return node.lineno, node.col_offset
 
@@ -252,26 +308,25 @@ class Traced:
     ) -> None:
         self.functions = functions
         self.imports = imports
-        self.why: dict[ast.AST, str] = {}
         self.jitted: dict[ast.AST, JitInfo] = {}
+        self._found: dict[ast.AST, str] = {}
         self._work: list[ast.AST] = []
+        patterns = Patterns(named)
         for function in functions.all:
-            self._by_definition(function, tuple(named), marked_lines, everything)
+            self._by_definition(function, patterns, marked_lines, everything)
         for call in functions.calls:
             self._by_call(call)
+
+    @cached_property
+    def why(self) -> dict[ast.AST, str]:
         while self._work:
             self._spread(self._work.pop())
+        return self._found
 
-    def add(self, function: ast.AST | None, why: str) -> None:
-        if function is not None and function not in self.why:
-            self.why[function] = why
+    def _add(self, function: ast.AST, why: str) -> None:
+        if function not in self._found:
+            self._found[function] = why
             self._work.append(function)
-
-    def also(self, function: Function, why: str) -> None:
-        """Notes a function that something outside of the module shows to be traced."""
-        self.add(function, why)
-        while self._work:
-            self._spread(self._work.pop())
 
     def reason(self, node: ast.AST) -> str | None:
         """Why the code at a node is traced, None where it is not."""
@@ -287,39 +342,38 @@ class Traced:
     def _by_definition(
         self,
         function: Function,
-        named: tuple[str, ...],
+        patterns: Patterns,
         marked_lines: frozenset[int],
         everything: bool,
     ) -> None:
         for decorator in function.decorator_list:
             path = self.transform(decorator)
             if path:
-                self.add(function, f"decorated with {path}")
+                self._add(function, f"decorated with {path}")
                 self._note_jit(function, decorator)
-            elif self._is_named(decorator, named):
-                self.add(function, "decorated as the configuration says")
-        qualified = self.functions.qualified(function)
-        first = min([function.lineno, *(d.lineno for d in function.decorator_list)])
-        if marked_lines & {first - 1, function.lineno, *range(first, function.lineno)}:
-            self.add(function, "marked as traced")
-        if any(fnmatch.fnmatchcase(qualified, pattern) for pattern in named):
-            self.add(function, "named as traced in the configuration")
+            elif patterns and self._is_named(decorator, patterns):
+                self._add(function, "decorated as the configuration says")
+        if marked_lines:
+            first = min([function.lineno, *(d.lineno for d in function.decorator_list)])
+            if marked_lines & {first - 1, function.lineno, *range(first, function.lineno)}:
+                self._add(function, "marked as traced")
+        if patterns and patterns.match(self.functions.qualified(function)):
+            self._add(function, "named as traced in the configuration")
         if everything:
-            self.add(function, "all functions were asked for")
-        owner = self.functions.parents[function]
-        if isinstance(owner, ast.ClassDef) and function.name == "__call__":
-            bases = {self.imports.resolve(b) for b in owner.bases}
-            if bases & _MODULE_BASES:
-                self.add(function, "the call of a module")
+            self._add(function, "all functions were asked for")
+        if function.name == "__call__":
+            owner = self.functions.parents[function]
+            if isinstance(owner, ast.ClassDef):
+                bases = {self.imports.resolve(b) for b in owner.bases}
+                if bases & _MODULE_BASES:
+                    self._add(function, "the call of a module")
 
-    def _is_named(self, decorator: ast.expr, named: tuple[str, ...]) -> bool:
+    def _is_named(self, decorator: ast.expr, patterns: Patterns) -> bool:
         """Whether a pattern `@name` means a decorator, with or without arguments."""
         while isinstance(decorator, ast.Call):
             decorator = decorator.func
-        names = {
-            f"@{name}" for name in (self.imports.resolve(decorator), dotted(decorator)) if name
-        }
-        return any(fnmatch.fnmatchcase(name, pattern) for name in names for pattern in named)
+        names = (self.imports.resolve(decorator), dotted(decorator))
+        return any(patterns.match(f"@{name}") for name in names if name)
 
     def _by_call(self, node: ast.Call) -> None:
         path = self.transform(node.func)
@@ -327,22 +381,34 @@ class Traced:
             return
         for argument in [*node.args, *(k.value for k in node.keywords)]:
             for function in self.candidates(argument):
-                self.add(function, f"handed to {path}")
+                self._add(function, f"handed to {path}")
                 if path in _JIT:
                     self._note_jit(function, node)
 
     def transform(self, node: ast.expr) -> str | None:
         """The transform that an expression stands for, through calls and partial."""
-        if isinstance(node, ast.Call):
+        if isinstance(node, ast.Attribute):
+            if node.attr not in _ENDS:
+                return None
+        elif isinstance(node, ast.Name):
+            if node.id not in self._by_name:
+                self._by_name[node.id] = self._transform_named(self.imports.resolve(node))
+            return self._by_name[node.id]
+        elif isinstance(node, ast.Call):
             path = self.imports.resolve(node.func)
             if path == "functools.partial" and node.args:
                 return self.transform(node.args[0])
             return self.transform(node.func)
-        path = self.imports.resolve(node)
-        return self._transform_named(path) if path is not None else None
+        else:
+            return None
+        return self._transform_named(self.imports.resolve(node))
 
-    def _transform_named(self, path: str) -> str | None:
-        if path in _TRANSFORMS:
+    @cached_property
+    def _by_name(self) -> dict[str, str | None]:
+        return {}
+
+    def _transform_named(self, path: str | None) -> str | None:
+        if path is None or path in _TRANSFORMS:
             return path
         if path.startswith(_PREFIXES) and path.split(".")[-1] in _LIFTED:
             return path
@@ -363,31 +429,29 @@ class Traced:
                             found[target.id] = path
         return found
 
-    def candidates(self, node: ast.expr) -> Iterator[Function | ast.Lambda]:
+    def candidates(self, node: ast.expr) -> list[Function | ast.Lambda]:
         """The functions of the module that an expression may stand for."""
-        if isinstance(node, ast.Lambda):
-            yield node
-        elif isinstance(node, ast.Name):
+        if isinstance(node, ast.Name):
             found = self.functions.lookup(node.id, node)
-            if found is not None:
-                yield found
-        elif isinstance(node, ast.Attribute):
-            yield from self.method(node)
-        elif isinstance(node, ast.Call) and node.args:
-            is_partial = self.imports.resolve(node.func) == "functools.partial"
-            if is_partial or self.transform(node.func):
-                yield from self.candidates(node.args[0])
+            return [found] if found is not None else []
+        if isinstance(node, ast.Attribute):
+            return [*self.method(node)] if node.attr in self.functions.methods else []
+        if isinstance(node, ast.Call):
+            if node.args:
+                is_partial = self.imports.resolve(node.func) == "functools.partial"
+                if is_partial or self.transform(node.func):
+                    return self.candidates(node.args[0])
         elif isinstance(node, ast.List | ast.Tuple):
-            for item in node.elts:
-                yield from self.candidates(item)
+            return [function for item in node.elts for function in self.candidates(item)]
+        elif isinstance(node, ast.Lambda):
+            return [node]
+        return []
 
     def method(self, node: ast.Attribute) -> Iterator[Function]:
         """Methods of the module's classes that `x.name` may mean."""
-        found = self.functions.methods.get(node.attr)
-        if found is None:
-            return
-        owner = self.functions.class_of(node)
+        found = self.functions.methods.get(node.attr, ())
         if isinstance(node.value, ast.Name) and node.value.id in ("self", "cls"):
+            owner = self.functions.class_of(node)
             own = [f for f in found if self.functions.parents[f] is owner]
             yield from own or found
         else:
@@ -398,11 +462,11 @@ class Traced:
         name = getattr(function, "name", "a lambda")
         for inner in self.functions.inside.get(function, ()):
             if not isinstance(inner, ast.Call):
-                self.add(inner, f"defined in {name}, which is traced")
+                self._add(inner, f"defined in {name}, which is traced")
                 continue
             for expression in [inner.func, *inner.args, *(k.value for k in inner.keywords)]:
                 for callee in self.candidates(expression):
-                    self.add(callee, f"called by {name}, which is traced")
+                    self._add(callee, f"called by {name}, which is traced")
 
     # What jit was told about the parameters.
 
@@ -466,7 +530,7 @@ def imported_here(body: list[ast.stmt]) -> set[str]:
     """Names that an import in the scope binds: they mean what the import says."""
     return {
         name
-        for node in walk_scope(body)
+        for node in own_statements(body)
         if isinstance(node, ast.Import | ast.ImportFrom)
         for name in binds(node)
     }

@@ -146,6 +146,7 @@ def _index_uses(space: Space, node: ast.For, state: State, context: FunctionCont
 
 def _functions_after(state: State, node: ast.For) -> list[Refusal]:
     """A function cannot be the output of a scan."""
+    functions = functions_made(node)
     return [
         refuse(
             "FSC401",
@@ -154,7 +155,7 @@ def _functions_after(state: State, node: ast.For) -> list[Refusal]:
             "Make the function behind the loop.",
         )
         for name in (*state.last, *state.carried)
-        if name in functions_made(node)
+        if name in functions
     ]
 
 

@@ -42,6 +42,8 @@ def header_comments(source: Source, node: ast.For, colon: int) -> list[str]:
     if source.position(first)[0] == colon:
         last = first
     header = source.text[source.start(node) : last]
+    if "#" not in header:
+        return []
     for comment in Source(header + "\n    pass\n").comments():
         match = re.match(r"#\s*type:\s*(?!ignore)", comment)
         if match:

@@ -12,6 +12,9 @@ from forscan.syntax.code import Code, indent
 from forscan.syntax.names import names_in
 from forscan.syntax.walk import walk_all
 
+# What is iterated, and statements that no scan takes: branches change nothing about that.
+_LASTING = {"FSC201", "FSC202", "FSC304"}
+
 
 def else_behind(loop: LoopText, reasons: list[Refusal]) -> Reshaped | None:
     """The loop with its else suite behind it: without a `break` that always runs."""
@@ -24,7 +27,7 @@ def else_behind(loop: LoopText, reasons: list[Refusal]) -> Reshaped | None:
 
 def continue_to_else(loop: LoopText, reasons: list[Refusal]) -> Reshaped | None:
     """The loop with branches of the rest of the body in place of `continue`."""
-    if loop.node.orelse:
+    if loop.node.orelse or {r.code for r in reasons} & _LASTING:
         return None
     body = _without_continue(loop.body, loop)
     if body.text == loop.body.text:

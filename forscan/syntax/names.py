@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 import builtins
 import keyword
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from forscan.syntax.walk import children, walk, walk_all
@@ -28,11 +29,22 @@ class Activity:
     exposed: dict[str, None] = field(default_factory=dict)
 
 
-class _Collector(ast.NodeVisitor):
+class _Collector:
     """Walks in evaluation order; scopes inside contribute their free names only."""
 
     def __init__(self) -> None:
         self.found = Activity()
+
+    def visit(self, node: ast.AST) -> None:
+        kind = type(node)
+        if kind is ast.Constant:
+            return
+        special = _VISITS.get(kind)
+        if special is not None:
+            special(self, node)
+        else:
+            for child in children(node):
+                self.visit(child)
 
     def read(self, name: str) -> None:
         self.found.reads[name] = None
@@ -146,6 +158,13 @@ class _Collector(ast.NodeVisitor):
             self.visit(node)
 
 
+_VISITS: dict[type[ast.AST], Callable[[_Collector, Any], None]] = {
+    getattr(ast, name.removeprefix("visit_")): method
+    for name, method in vars(_Collector).items()
+    if name.startswith("visit_")
+}
+
+
 def activity(nodes: ast.AST | Iterable[ast.AST]) -> Activity:
     """What the nodes, taken in order, read and bind in their own scope."""
     collector = _Collector()
@@ -166,22 +185,28 @@ def bound_in(body: Iterable[ast.AST]) -> set[str]:
     found: set[str] = set()
     inner: set[ast.AST] = set()  # the targets of comprehensions
     for node in walk_scope(body):
-        match node:
-            case ast.comprehension(target=target):
-                inner.update(walk(target))
-            case ast.Name(id=name, ctx=ast.Store()) if node not in inner:
-                found.add(name)
-            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
-                found.add(name)
-            case ast.ClassDef(name=name):
-                found.add(name)
-            case ast.Import() | ast.ImportFrom():
+        kind = type(node)
+        if kind is ast.Name:
+            assert isinstance(node, ast.Name)
+            if type(node.ctx) is ast.Store and node not in inner:
+                found.add(node.id)
+        elif kind in _BINDING:
+            if isinstance(node, ast.comprehension):
+                inner.update(walk(node.target))
+            elif isinstance(node, ast.Import | ast.ImportFrom):
                 found.update((a.asname or a.name).split(".")[0] for a in node.names)
-            case ast.ExceptHandler(name=str(name)) | ast.MatchMapping(rest=str(name)):
-                found.add(name)
-            case ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
-                found.add(name)
+            else:
+                name = (
+                    node.rest if isinstance(node, ast.MatchMapping) else getattr(node, "name", None)
+                )
+                found.update([name] if name else [])
     return found
+
+
+_BINDING = {
+    ast.comprehension, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import,
+    ast.ImportFrom, ast.ExceptHandler, ast.MatchMapping, ast.MatchAs, ast.MatchStar,
+}  # fmt: skip
 
 
 def parameters(node: FunctionNode) -> list[str]:
@@ -236,8 +261,36 @@ def walk_scope(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
     while stack:
         node = stack.pop()
         yield node
-        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
+        if type(node) not in _SCOPES:
             stack.extend(reversed(children(node)))
+
+
+_SCOPES = {ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef}
+
+
+def own_statements(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
+    """The statements of a scope, not those inside nested functions and classes."""
+    stack = list(body)[::-1]
+    while stack:
+        node = stack.pop()
+        yield node
+        if type(node) in _COMPOUND:
+            stack.extend(reversed(_inside(node)))
+
+
+def _inside(node: ast.stmt) -> list[ast.stmt]:
+    """The statements right in a compound statement."""
+    found: list[ast.stmt] = []
+    for suite in ("body", "handlers", "cases", "orelse", "finalbody"):
+        for part in getattr(node, suite, ()):
+            found += [part] if isinstance(part, ast.stmt) else part.body
+    return found
+
+
+_COMPOUND = {
+    ast.If, ast.For, ast.AsyncFor, ast.While, ast.With, ast.AsyncWith, ast.Try, ast.TryStar,
+    ast.Match,
+}  # fmt: skip
 
 
 def inner_functions(nodes: Iterable[ast.AST]) -> Iterator[FunctionNode]:
@@ -259,6 +312,8 @@ def all_names(tree: ast.AST) -> set[str]:
     for node in walk(tree):
         if isinstance(node, ast.Name):
             found.add(node.id)
+        elif type(node) not in _NAMED:
+            continue
         elif isinstance(node, ast.arg):
             found.add(node.arg)
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
@@ -268,6 +323,12 @@ def all_names(tree: ast.AST) -> set[str]:
         elif isinstance(node, ast.Global | ast.Nonlocal):
             found.update(node.names)
     return found
+
+
+_NAMED = {
+    ast.arg, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.alias, ast.Global,
+    ast.Nonlocal,
+}  # fmt: skip
 
 
 def target_names(target: ast.expr) -> list[str]:
@@ -310,20 +371,14 @@ def singular(name: str) -> str | None:
 class Fresh:
     """Gives names that nothing in a scope uses.
 
-    Args:
-      tree: the function (or module) that the names are for.
-      around: names of the scopes around it.
-
     Attributes:
       taken: all identifiers of the scope, those around it, and the names given so far.
       read: the names that the scope reads.
     """
 
-    def __init__(self, tree: ast.AST, around: Iterable[str] = ()) -> None:
-        self.taken = {*all_names(tree), *around, *keyword.kwlist}
-        self.read = {
-            n.id for n in walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)
-        }
+    def __init__(self, taken: Iterable[str], read: frozenset[str]) -> None:
+        self.taken = {*taken, *keyword.kwlist}
+        self.read = read
 
     def name(self, *wishes: str) -> str:
         """The first wish that is free, else the last one with a number."""

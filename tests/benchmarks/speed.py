@@ -138,7 +138,7 @@ def _curves() -> Iterator[tuple[str, Iterator[tuple[int, str]]]]:
     sizes = (1_000, 5_000, 50_000)
     yield "lines", ((n, HEAD + ten + "".join(map(OTHER.format, range(n // 5)))) for n in sizes)
     yield "loops", ((n, HEAD + "".join(map(function, range(n)))) for n in (10, 100, 1000))
-    yield "loops of one function", ((n, HEAD + function(0, loops=n)) for n in (5, 10, 20))
+    yield "loops of one function", ((n, HEAD + function(0, loops=n)) for n in (5, 20, 80))
     yield "lines of the body", ((n, HEAD + function(0, body=n)) for n in (10, 100, 1000))
     yield "depth", ((n, HEAD + function(0, depth=n)) for n in (1, 2, 4, 8))
 
