@@ -315,11 +315,13 @@ class _Conversion:
                 yield pending, site
 
     def _may_wait(self, refused: Refused) -> bool:
-        """Whether the trip count may be a number once a loop around it is a `for`."""
+        """Whether a loop around it that becomes a `for` may remove the reasons.
+
+        The trip count may be a number then, and the call a statement on a line of its own.
+        """
         others = sum(not p.waits for p in self.pending) > 1
-        return (
-            self.config.to == "for" and others and {r.code for r in refused.reasons} == {"FSC203"}
-        )
+        codes = {r.code for r in refused.reasons}
+        return self.config.to == "for" and others and codes <= {"FSC203", "FSC305"}
 
     def _piece(self, site: Site) -> int:
         """The top-level statement that a loop stands in: one plan for it per round."""

@@ -48,6 +48,17 @@ _READERS: dict[str, Callable[[Site, bool], Reading]] = {
     "associative_scan": associative_scan.read,
 }
 
+_IN_CLASS = Refusal(
+    "FSC304",
+    "the loop stands in the body of a class, where all that it binds becomes an attribute",
+    "Put the loop into a function, and give the class what it returns.",
+)
+_BINDS_IN_HEAD = Refusal(
+    "FSC304",
+    "`:=` in the head of the loop gives a value to a name there",
+    "Give the name its value in a statement in front of the loop.",
+)
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -79,6 +90,8 @@ def make_plan(site: Site, config: Config, depth: int = 4) -> Plan:
       NoCandidate: there is nothing in it for a scan.
     """
     form = FORMS[config.to]
+    if site.is_in_class:
+        raise Refused(_IN_CLASS)
     if site.form == form and config.params is None:
         edits = restyle(site, config)
         if not edits:
@@ -86,6 +99,10 @@ def make_plan(site: Site, config: Config, depth: int = 4) -> Plan:
         return Plan(edits)
     if isinstance(site.node, ast.For) and counts_fields(site.node, site.context):
         raise NoCandidate
+    if site.binds_in_head:
+        if isinstance(site.node, ast.For) and is_python_work(site.node, site.context):
+            raise NoCandidate
+        raise Refused(_BINDS_IN_HEAD)
     improved = _improved(site, config, depth) if depth else None
     if improved is not None:
         return improved
@@ -114,10 +131,8 @@ def _plan(site: Site, form: str, config: Config) -> Plan:
     above = apply_edits(source.text[: reading.start], gone)
     if text.startswith("def ") and _ends_with_statement(above):
         new = f"\n{new}"
-    if source.newline_near(reading.start) != "\n":
-        new = new.replace("\n", source.newline_near(reading.start))
     edits = (
-        Edit(reading.start, reading.end, new),
+        Edit(reading.start, reading.end, source.as_there(new, reading.start)),
         *reading.edits,
         *_imports(site, text, reading, spelling),
     )

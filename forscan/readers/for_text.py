@@ -43,7 +43,7 @@ def header_comments(source: Source, node: ast.For, colon: int) -> list[str]:
         last = first
     header = source.text[source.start(node) : last]
     for comment in Source(header + "\n    pass\n").comments():
-        match = re.match(r"#\s*type:\s*(?!ignore)", comment)
+        match = re.match(r"#\s*type:(?!\s*ignore)\s*", comment)
         if match:
             target = ast.unparse(node.target)
             comment = f"# {target}: {comment[match.end():]}"

@@ -100,7 +100,10 @@ def indent(text: str, indentation: str) -> str:
 
 
 def dedent(text: str, indentation: str) -> str:
-    """Every line moved out by the indentation; less indented lines go to the margin."""
+    """Every line moved out by the indentation; less indented lines go to the margin.
+
+    A line that is indented with other characters keeps its depth, as Python counts it.
+    """
     wrapped = Text(f"if True:\n{text}\n") if indentation else Text(text)
     shift = 1 if indentation else 0
     inside = _string_lines(wrapped) if '"""' in text or "'''" in text else set()
@@ -113,8 +116,14 @@ def dedent(text: str, indentation: str) -> str:
         elif line.startswith(indentation):
             out.append(line[len(indentation) :])
         else:
-            out.append(line.lstrip(" \t\f"))
+            rest = line.lstrip(" \t\f")
+            deeper = _width(line[: len(line) - len(rest)]) - _width(indentation)
+            out.append(" " * deeper + rest)
     return "\n".join(out)
+
+
+def _width(indentation: str) -> int:
+    return len(indentation.replace("\f", "").expandtabs())
 
 
 def suite(text: Text, statements: list[ast.stmt], header_line: int) -> Code:

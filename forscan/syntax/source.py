@@ -69,7 +69,9 @@ class Text:
         return self.offset(node.end_lineno, node.end_col_offset)
 
     def segment(self, node: ast.expr | ast.stmt) -> str:
-        return self.text[self.start(node) : self.end(node)]
+        """The source of a node; a walrus has its brackets, which it needs anywhere else."""
+        text = self.text[self.start(node) : self.end(node)]
+        return f"({text})" if isinstance(node, ast.NamedExpr) else text
 
     def line_start(self, offset: int) -> int:
         """The start of the line that holds the offset."""
@@ -111,9 +113,13 @@ class Text:
         return ast.parse(self.text)
 
     def tokens(self) -> list[tokenize.TokenInfo]:
-        """All tokens; an empty list where the tokenizer gives up."""
+        """All tokens; an empty list where the tokenizer gives up.
+
+        It takes "\\n" alone for the end of a line; Python itself reads the others as that.
+        """
         try:
-            return list(tokenize.generate_tokens(io.StringIO(self.text).readline))
+            lines = io.StringIO(self.text, newline=None)
+            return list(tokenize.generate_tokens(lines.readline))
         except (tokenize.TokenError, SyntaxError):
             return []
 
@@ -174,6 +180,10 @@ class Source(Text):
 
     def encode(self, text: str) -> bytes:
         return self.bom + text.encode(self.encoding)
+
+    def as_there(self, new: str, offset: int) -> str:
+        """New text with the ends of lines of the line that holds the offset."""
+        return _NEWLINE.sub(self.newline_near(offset), new)
 
     def newline_near(self, offset: int) -> str:
         """The newline of the line that holds the offset: new lines follow it."""
