@@ -171,14 +171,14 @@ class _Conversion:
             missing=missing,
             unused=self._unused(selections),
         )
-        wrong = (
-            fault(self.original, _compile(self.original), text)
-            if text != self.original.text
-            else None
-        )
+        wrong = self._fault(text) if text != self.original.text else None
         if wrong is not None:
             return result.taken_back(Refusal("FSC904", wrong, "Please report the loop."))
         return result
+
+    def _fault(self, text: str) -> str | None:
+        converted = (o.span.line for o in self.done if o.status is Status.CONVERTED)
+        return fault(self.original, _compile(self.original), text, converted)
 
     def _open(self, selections: tuple[Selection, ...]) -> tuple[str, ...]:
         """Notes the loops that are meant; what of the selections is not there."""

@@ -26,6 +26,7 @@ from forscan.reshape.compose import compose
 from forscan.reshape.site import LoopText, Reshaped
 from forscan.reshape.table import IMPROVEMENTS, STRATEGIES
 from forscan.restyle import restyle
+from forscan.selfcheck import lost_comments
 from forscan.syntax.code import indent
 from forscan.syntax.names import Fresh
 from forscan.syntax.source import Edit, apply_edits
@@ -96,7 +97,7 @@ def make_plan(site: Site, config: Config, depth: int = 4) -> Plan:
         edits = restyle(site, config)
         if not edits:
             raise NothingToDo
-        return Plan(edits)
+        return _with_comments(site, Plan(edits))
     if isinstance(site.node, ast.For) and counts_fields(site.node, site.context):
         raise NoCandidate
     if site.binds_in_head:
@@ -136,7 +137,26 @@ def _plan(site: Site, form: str, config: Config) -> Plan:
         *reading.edits,
         *_imports(site, text, reading, spelling),
     )
-    return Plan(edits, reading.assumptions)
+    return _with_comments(site, Plan(edits, reading.assumptions))
+
+
+def _with_comments(site: Site, plan: Plan) -> Plan:
+    """The plan, where every comment of what it replaces is in what it writes."""
+    source = site.context.source
+    if any("#" in source.text[e.start : e.end] for e in plan.edits):
+        after = apply_edits(source.text, list(dict.fromkeys(plan.edits)))
+        lost = lost_comments(source, site.context.module.tree, after)
+        if lost:
+            raise Refused(*(_lost(comment) for comment in dict.fromkeys(lost)))
+    return plan
+
+
+def _lost(comment: str) -> Refusal:
+    return Refusal(
+        "FSC310",
+        f"the comment {comment!r} stands in something that goes",
+        "Put it on a line of its own, above a statement of the loop.",
+    )
 
 
 def _ends_with_statement(text: str) -> bool:
@@ -184,9 +204,10 @@ def _plan_of(site: Site, config: Config, reshaped: Reshaped | None, depth: int) 
     again = next(s for s in find_sites(module, ("for",)) if s.start == reshaped.start)
     try:
         plan = make_plan(again, config, depth - 1)
+        composed = tuple(compose(reshaped.edit, plan.edits))
+        return _with_comments(site, Plan(composed, plan.assumptions))
     except (Refused, NoCandidate):
         return None
-    return Plan(tuple(compose(reshaped.edit, plan.edits)), plan.assumptions)
 
 
 def _read(site: Site, form: str, config: Config) -> Reading:
