@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from forscan.analyse.interest import counts_fields, is_python_work
 from forscan.config import Config
 from forscan.find.context import parse_module
+from forscan.find.heads import IN_CLASS, is_in_class, unreadable_head
 from forscan.find.sites import Site, find_sites
 from forscan.format import fit
 from forscan.model import Loop, Reading, Refusal, Refused, Spelling
@@ -49,17 +50,6 @@ _READERS: dict[str, Callable[[Site, bool], Reading]] = {
     "associative_scan": associative_scan.read,
 }
 
-_IN_CLASS = Refusal(
-    "FSC304",
-    "the loop stands in the body of a class, where all that it binds becomes an attribute",
-    "Put the loop into a function, and give the class what it returns.",
-)
-_BINDS_IN_HEAD = Refusal(
-    "FSC304",
-    "`:=` in the head of the loop gives a value to a name there",
-    "Give the name its value in a statement in front of the loop.",
-)
-
 
 @dataclass(frozen=True)
 class Plan:
@@ -91,8 +81,8 @@ def make_plan(site: Site, config: Config, depth: int = 4) -> Plan:
       NoCandidate: there is nothing in it for a scan.
     """
     form = FORMS[config.to]
-    if site.is_in_class:
-        raise Refused(_IN_CLASS)
+    if is_in_class(site):
+        raise Refused(IN_CLASS)
     if site.form == form and config.params is None:
         edits = restyle(site, config)
         if not edits:
@@ -100,10 +90,11 @@ def make_plan(site: Site, config: Config, depth: int = 4) -> Plan:
         return _with_comments(site, Plan(edits))
     if isinstance(site.node, ast.For) and counts_fields(site.node, site.context):
         raise NoCandidate
-    if site.binds_in_head:
+    unreadable = unreadable_head(site)
+    if unreadable is not None:
         if isinstance(site.node, ast.For) and is_python_work(site.node, site.context):
             raise NoCandidate
-        raise Refused(_BINDS_IN_HEAD)
+        raise Refused(unreadable)
     improved = _improved(site, config, depth) if depth else None
     if improved is not None:
         return improved

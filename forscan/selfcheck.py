@@ -75,7 +75,8 @@ def _firsts(tree: ast.Module) -> list[int]:
 
 
 def _first(statement: ast.stmt) -> int:
-    return min([statement.lineno, *(d.lineno for d in getattr(statement, "decorator_list", ()))])
+    decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
+    return min([statement.lineno, *(d.lineno for d in decorators)])
 
 
 def _comments(text: Text) -> Counter[str]:

@@ -434,7 +434,10 @@ def encoded(text: str, random: Random) -> bytes:
 
 
 def comments(text: str) -> list[str]:
-    """The comments of a text that Python takes, read with its own tokenizer."""
+    """The comments of a text, read with Python's tokenizer, which may fail where Python does not."""
     plain = text.replace("\r\n", "\n").replace("\r", "\n")
-    tokens = tokenize.generate_tokens(io.StringIO(plain).readline)
+    try:
+        tokens = list(tokenize.generate_tokens(io.StringIO(plain).readline))
+    except (tokenize.TokenError, SyntaxError):
+        return re.findall(r"#.*", plain)
     return [t.string for t in tokens if t.type == tokenize.COMMENT]

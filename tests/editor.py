@@ -34,6 +34,13 @@ class Editor:
         self.log: list[str] = []
         self.encoding = "utf-16"
 
+    @property
+    def process(self) -> asyncio.subprocess.Process:
+        """The server."""
+        found = self.client._server
+        assert found is not None
+        return found
+
     async def open(self, text: str) -> None:
         self.text = text
         item = lsp.TextDocumentItem(self.uri, "python", self.version, text)

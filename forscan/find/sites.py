@@ -9,7 +9,6 @@ from functools import cached_property
 
 from forscan.find.context import FunctionContext, ModuleContext
 from forscan.find.traced import Function
-from forscan.syntax.walk import walk_all
 
 LAX_LOOPS = {
     f"jax.lax.{name}": name
@@ -42,23 +41,6 @@ class Site:
         while not isinstance(node, ast.stmt):
             node = self.context.parent(node)
         return node
-
-    @property
-    def is_in_class(self) -> bool:
-        """Whether it stands in the body of a class, and in no method."""
-        functions = self.context.module.functions
-        owner, function = functions.class_of(self.node), functions.enclosing(self.node)
-        return owner is not None and functions.enclosing(owner) is function
-
-    @property
-    def binds_in_head(self) -> bool:
-        """Whether a `:=` in what is looped over, or in an argument, binds a name."""
-        if isinstance(self.node, ast.For):
-            head = [self.node.target, self.node.iter]
-        else:
-            given = [*self.node.args, *(k.value for k in self.node.keywords)]
-            head = [n for n in given if not isinstance(n, ast.Lambda)]
-        return any(isinstance(n, ast.NamedExpr) for n in walk_all(head))
 
     @cached_property
     def depth(self) -> int:

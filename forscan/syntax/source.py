@@ -124,7 +124,13 @@ class Text:
             return []
 
     def comments(self) -> list[str]:
-        return [t.string for t in self.tokens() if t.type == tokenize.COMMENT]
+        """The comments; all that looks like one where the tokenizer gives up."""
+        if "#" not in self.text:
+            return []
+        tokens = self.tokens()
+        if not tokens:
+            return re.findall(r"#[^\r\n]*", self.text)
+        return [t.string for t in tokens if t.type == tokenize.COMMENT]
 
 
 @dataclass(frozen=True)
