@@ -27,6 +27,7 @@ from forscan.plan import FORMS, NoCandidate, NothingToDo, Plan, make_plan
 from forscan.prefilter import is_quiet
 from forscan.selfcheck import fault
 from forscan.suppress import Suppressed, Suppressions, skips_file
+from forscan.syntax.parsing import check_compiles
 from forscan.syntax.source import Edit, Source, SourceError, apply_edits
 from forscan.types import FileResult, Outcome, Selection, Span, Status
 
@@ -108,7 +109,7 @@ def _compile(source: Source) -> ast.Module:
     """
     try:
         tree = source.parse()
-        compile(tree, "<file>", "exec", dont_inherit=True)
+        check_compiles(tree)
         return tree
     except SyntaxError as e:
         raise SourceError(f"syntax error: {e.msg}", e.lineno or 1, e.offset or 1) from None

@@ -13,6 +13,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from forscan.syntax.parsing import check_compiles
 from forscan.syntax.source import Source, SourceError, Text
 
 _DEFINITION = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
@@ -31,7 +32,7 @@ def fault(before: Source, tree: ast.Module, after: str, converted: Iterable[int]
     source = Source(after)
     try:
         new_tree = source.parse()
-        compile(new_tree, "<rewritten>", "exec", dont_inherit=True)
+        check_compiles(new_tree)
     except SourceError as e:
         return f"the result does not parse: {e.message} (line {e.line})"
     except (SyntaxError, ValueError) as e:

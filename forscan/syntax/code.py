@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
+from forscan.syntax.parsing import parse, parse_expression
 from forscan.syntax.source import Edit, Text, apply_edits
 
 
@@ -23,7 +24,7 @@ class Code(Text):
 
     @cached_property
     def tree(self) -> ast.Module:
-        return ast.parse(self.text)
+        return parse(self.text)
 
     @property
     def statements(self) -> list[ast.stmt]:
@@ -56,7 +57,7 @@ def removal(text: Text, node: ast.stmt) -> Edit:
 
 def expression(text: str) -> ast.expr:
     """The tree of an expression that may span lines."""
-    return ast.parse(f"({text}\n)", mode="eval").body
+    return parse_expression(f"({text}\n)")
 
 
 def one_line(text: Text, node: ast.expr) -> str:

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import accumulate
 
+from forscan.syntax.parsing import parse
+
 _NEWLINE = re.compile(r"\r\n|\r|\n")
 _BOM = b"\xef\xbb\xbf"
 
@@ -110,7 +112,7 @@ class Text:
     @cached_property
     def _tree(self) -> ast.Module:
         """The tree is asked for several times, and nobody changes it."""
-        return ast.parse(self.text)
+        return parse(self.text)
 
     def tokens(self) -> list[tokenize.TokenInfo]:
         """All tokens; an empty list where the tokenizer gives up.
