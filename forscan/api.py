@@ -27,6 +27,7 @@ from forscan.plan import FORMS, NoCandidate, NothingToDo, Plan, make_plan
 from forscan.prefilter import is_quiet
 from forscan.selfcheck import fault
 from forscan.suppress import Suppressed, Suppressions, skips_file
+from forscan.syntax.parsing import check_compiles
 from forscan.syntax.source import Edit, Source, SourceError, apply_edits
 from forscan.types import FileResult, Outcome, Selection, Span, Status
 
@@ -108,7 +109,7 @@ def _compile(source: Source) -> ast.Module:
     """
     try:
         tree = source.parse()
-        compile(tree, "<file>", "exec", dont_inherit=True)
+        check_compiles(tree)
         return tree
     except SyntaxError as e:
         raise SourceError(f"syntax error: {e.msg}", e.lineno or 1, e.offset or 1) from None
@@ -171,14 +172,14 @@ class _Conversion:
             missing=missing,
             unused=self._unused(selections),
         )
-        wrong = (
-            fault(self.original, _compile(self.original), text)
-            if text != self.original.text
-            else None
-        )
+        wrong = self._fault(text) if text != self.original.text else None
         if wrong is not None:
             return result.taken_back(Refusal("FSC904", wrong, "Please report the loop."))
         return result
+
+    def _fault(self, text: str) -> str | None:
+        converted = (o.span.line for o in self.done if o.status is Status.CONVERTED)
+        return fault(self.original, _compile(self.original), text, converted)
 
     def _open(self, selections: tuple[Selection, ...]) -> tuple[str, ...]:
         """Notes the loops that are meant; what of the selections is not there."""
@@ -315,11 +316,13 @@ class _Conversion:
                 yield pending, site
 
     def _may_wait(self, refused: Refused) -> bool:
-        """Whether the trip count may be a number once a loop around it is a `for`."""
+        """Whether a loop around it that becomes a `for` may remove the reasons.
+
+        The trip count may be a number then, and the call a statement on a line of its own.
+        """
         others = sum(not p.waits for p in self.pending) > 1
-        return (
-            self.config.to == "for" and others and {r.code for r in refused.reasons} == {"FSC203"}
-        )
+        codes = {r.code for r in refused.reasons}
+        return self.config.to == "for" and others and codes <= {"FSC203", "FSC305"}
 
     def _piece(self, site: Site) -> int:
         """The top-level statement that a loop stands in: one plan for it per round."""

@@ -6,6 +6,7 @@ import ast
 from threading import Lock
 
 from forscan.syntax.code import indent
+from forscan.syntax.parsing import parse
 from forscan.syntax.source import Edit, Text, apply_edits
 from forscan.syntax.walk import walk
 
@@ -25,7 +26,7 @@ def fit(text: str, width: int, original: str) -> str:
         return text
     code = Text(text)
     edits = []
-    for statement in walk(ast.parse(text)):
+    for statement in walk(parse(text)):
         if not isinstance(statement, _SIMPLE | ast.For):
             continue
         start, end, below = code.start(statement), code.end(statement), ""

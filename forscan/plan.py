@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from forscan.analyse.interest import computes_nothing, counts_fields, is_python_work
 from forscan.config import Config
 from forscan.find.context import parse_module
+from forscan.find.heads import IN_CLASS, is_in_class, unreadable_head
 from forscan.find.sites import Site, find_sites
 from forscan.format import fit
 from forscan.model import Loop, Reading, Refusal, Refused, Spelling
@@ -26,6 +27,7 @@ from forscan.reshape.compose import compose
 from forscan.reshape.site import LoopText, Reshaped
 from forscan.reshape.table import IMPROVEMENTS, STRATEGIES
 from forscan.restyle import restyle
+from forscan.selfcheck import lost_comments
 from forscan.syntax.code import indent
 from forscan.syntax.names import Fresh
 from forscan.syntax.source import Edit, apply_edits
@@ -79,13 +81,20 @@ def make_plan(site: Site, config: Config, depth: int = 4) -> Plan:
       NoCandidate: there is nothing in it for a scan.
     """
     form = FORMS[config.to]
+    if is_in_class(site):
+        raise Refused(IN_CLASS)
     if site.form == form and config.params is None:
         edits = restyle(site, config)
         if not edits:
             raise NothingToDo
-        return Plan(edits)
+        return _with_comments(site, Plan(edits))
     if isinstance(site.node, ast.For) and counts_fields(site.node, site.context):
         raise NoCandidate
+    unreadable = unreadable_head(site)
+    if unreadable is not None:
+        if isinstance(site.node, ast.For) and is_python_work(site.node, site.context):
+            raise NoCandidate
+        raise Refused(unreadable)
     improved = _improved(site, config, depth) if depth else None
     if improved is not None:
         return improved
@@ -117,14 +126,31 @@ def _plan(site: Site, form: str, config: Config) -> Plan:
     above = apply_edits(source.text[: reading.start], gone)
     if text.startswith("def ") and _ends_with_statement(above):
         new = f"\n{new}"
-    if source.newline_near(reading.start) != "\n":
-        new = new.replace("\n", source.newline_near(reading.start))
     edits = (
-        Edit(reading.start, reading.end, new),
+        Edit(reading.start, reading.end, source.as_there(new, reading.start)),
         *reading.edits,
         *_imports(site, text, reading, spelling),
     )
-    return Plan(edits, reading.assumptions)
+    return _with_comments(site, Plan(edits, reading.assumptions))
+
+
+def _with_comments(site: Site, plan: Plan) -> Plan:
+    """The plan, where every comment of what it replaces is in what it writes."""
+    source = site.context.source
+    if any("#" in source.text[e.start : e.end] for e in plan.edits):
+        after = apply_edits(source.text, list(dict.fromkeys(plan.edits)))
+        lost = lost_comments(source, site.context.module.tree, after)
+        if lost:
+            raise Refused(*(_lost(comment) for comment in dict.fromkeys(lost)))
+    return plan
+
+
+def _lost(comment: str) -> Refusal:
+    return Refusal(
+        "FSC310",
+        f"the comment {comment!r} stands in something that goes",
+        "Put it on a line of its own, above a statement of the loop.",
+    )
 
 
 def _ends_with_statement(text: str) -> bool:
@@ -174,9 +200,10 @@ def _plan_of(site: Site, config: Config, reshaped: Reshaped | None, depth: int) 
     again = next(s for s in find_sites(module, ("for",)) if s.start == reshaped.start)
     try:
         plan = make_plan(again, config, depth - 1)
+        composed = tuple(compose(reshaped.edit, plan.edits))
+        return _with_comments(site, Plan(composed, plan.assumptions))
     except (Refused, NoCandidate):
         return None
-    return Plan(tuple(compose(reshaped.edit, plan.edits)), plan.assumptions)
 
 
 def _read(site: Site, form: str, config: Config) -> Reading:

@@ -6,6 +6,8 @@ Only the call and the definition of the body are touched.
 from __future__ import annotations
 
 import ast
+import re
+from dataclasses import replace
 
 from forscan.config import Config
 from forscan.find.sites import Site
@@ -36,7 +38,8 @@ def restyle(site: Site, config: Config) -> tuple[Edit, ...]:
         edits += _to_def(site, function)
     elif config.body == "lambda" and function is not None:
         edits += _to_lambda(site, function)
-    return _fitted(site, edits, config.line_length)
+    fitted = _fitted(site, edits, config.line_length)
+    return tuple(replace(e, new=site.context.source.as_there(e.new, e.start)) for e in fitted)
 
 
 def _argument(call: ast.Call, position: int, name: str) -> ast.expr | None:
@@ -53,6 +56,9 @@ def _unroll(site: Site, call: ast.Call, wanted: str) -> list[Edit]:
             return []
         return [Edit(source.start(value), source.end(value), wanted)]
     last = max([source.end(a) for a in call.args] + [source.end(k.value) for k in call.keywords])
+    behind = source.text[last : source.end(call) - 1]
+    closing = [m.end() for m in re.finditer(r"#[^\r\n]*|(\))", behind) if m[1]]  # its own brackets
+    last += closing[-1] if closing else 0
     return [Edit(last, last, f", unroll={wanted}")]
 
 
@@ -121,7 +127,12 @@ def _fitted(site: Site, edits: list[Edit], width: int) -> tuple[Edit, ...]:
     moved = [Edit(e.start - start, e.end - start, e.new) for e in own]
     text = apply_edits(source.text[start:end], moved)
     indentation = source.indentation(start)
-    if "\n" in text or len(indentation + text) <= width or isinstance(statement, ast.Return):
+    if (
+        "\n" in text
+        or "\r" in text
+        or len(indentation + text) <= width
+        or isinstance(statement, ast.Return)
+    ):
         return tuple(edits)
     whole = indent(fit(text, width - len(indentation), ""), indentation).lstrip()
     return (*(e for e in edits if e not in own), Edit(start, end, whole))

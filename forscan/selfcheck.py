@@ -1,84 +1,87 @@
-"""What every rewritten file must pass before it is written: a fault here is ours."""
+"""What every rewritten file must pass before it is written: a fault here is ours.
+
+It must parse, compile, keep every comment, and be the same outside of the functions with the
+loops that were converted; their own heads (decorators, parameters, docstrings) stay as well.
+That a second run changes nothing is not asked here: it would take as long as the first one,
+and two runs that are both right do no harm.
+"""
 
 from __future__ import annotations
 
 import ast
 from bisect import bisect_left
 from collections import Counter
-from itertools import pairwise
+from collections.abc import Iterable, Sequence
 
+from forscan.syntax.parsing import check_compiles
 from forscan.syntax.source import Source, SourceError, Text
 
+_DEFINITION = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+_IMPORT = ast.Import | ast.ImportFrom
 
-def fault(before: Source, tree: ast.Module, after: str) -> str | None:
+
+def fault(before: Source, tree: ast.Module, after: str, converted: Iterable[int]) -> str | None:
     """What is wrong with a rewritten text, None if nothing is.
-
-    It must parse, compile and keep every comment.
 
     Args:
       before: the file.
       tree: its syntax tree.
       after: what it became.
+      converted: lines of the file in which loops begin that were converted.
     """
     source = Source(after)
     try:
         new_tree = source.parse()
-        compile(new_tree, "<rewritten>", "exec", dont_inherit=True)
+        check_compiles(new_tree)
     except SourceError as e:
         return f"the result does not parse: {e.message} (line {e.line})"
     except (SyntaxError, ValueError) as e:
         return f"the result does not compile: {e}"
-    old, new = (_comments(parts) for parts in _changed(before, tree, source, new_tree))
-    lost = old - new
+    lost = lost_comments(before, tree, after)
     if lost:
-        return f"the comment {next(iter(lost))!r} would be lost"
+        return f"the comment {lost[0]!r} would be lost"
     if ast.get_docstring(new_tree) != ast.get_docstring(tree):
         return "the module's docstring would change"
-    return None
+    line = _changed_elsewhere(before, tree, source, new_tree, frozenset(converted))
+    return None if line is None else f"what is no part of the loop would change (line {line})"
 
 
-def _changed(
-    before: Text, tree: ast.Module, after: Text, new_tree: ast.Module
-) -> tuple[list[Text], list[Text]]:
-    """The parts of both texts that may hold comments.
+def lost_comments(before: Text, tree: ast.Module, after: str) -> list[str]:
+    """The comments that a new text has not any more, in order.
 
-    Without the whole statements of the module that both begin and end with.
+    Args:
+      before: the text as it was.
+      tree: its syntax tree.
+      after: the new text.
     """
-    old, new = before.text, after.text
-    edges, new_edges = _edges(before, tree), _edges(after, new_tree)
-    same = bisect_left(edges, True, key=lambda edge: not new.startswith(old[:edge]))
-    start = max((e for e in edges[:same] if e in new_edges), default=0)
-    same = bisect_left(edges, True, key=lambda edge: new.endswith(old[edge:]))
-    more = len(new) - len(old)
-    ends = (e for e in edges[same:] if e + more in new_edges and min(e, e + more) >= start)
-    end = next(ends, len(old))
-    return _marked(old, edges, start, end), _marked(new, new_edges, start, end + more)
+    old, new = _changed(before, tree, after)
+    return list((_comments(old) - _comments(new)).elements()) if "#" in old.text else []
 
 
-def _marked(text: str, edges: list[int], start: int, end: int) -> list[Text]:
-    """The statements of a part of a module that hold the mark of a comment."""
-    cuts = [start, *(e for e in edges if start < e < end), end]
-    parts = [text[a:b] for a, b in pairwise(cuts)]
-    return [Text(part) for part in parts if "#" in part]
+def _changed(before: Text, tree: ast.Module, after: str) -> tuple[Text, Text]:
+    """Both texts without the whole statements of the module that both begin and end with."""
+    old = before.text
+    edges = [0, *(before.line_starts[line - 1] for line in _firsts(tree)), len(old)]
+    same = bisect_left(edges, True, key=lambda edge: not after.startswith(old[:edge]))
+    start = edges[same - 1]
+    same = bisect_left(edges, True, key=lambda edge: after.endswith(old[edge:]))
+    more = len(after) - len(old)
+    end = next(e for e in edges[same:] if min(e, e + more) >= start)
+    return Text(old[start:end]), Text(after[start : end + more])
 
 
-def _edges(text: Text, tree: ast.Module) -> list[int]:
-    """Where the lines of the module's own statements begin, if they are nobody else's."""
-    edges, end = [], 0
-    for statement in tree.body:
-        first = min([statement.lineno, *_decorators(statement)])
-        if first > end:
-            edges.append(text.line_starts[first - 1])
-        end = statement.end_lineno or first
-    return edges
+def _firsts(tree: ast.Module) -> list[int]:
+    """The lines in which the module's own statements begin."""
+    return sorted({_first(s) for s in tree.body})
 
 
-def _decorators(statement: ast.stmt) -> list[int]:
-    return [d.lineno for d in getattr(statement, "decorator_list", ())]
+def _first(statement: ast.stmt) -> int:
+    decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
+    return min([statement.lineno, *(d.lineno for d in decorators)])
 
 
-def _comments(parts: list[Text]) -> Counter[str]:
-    return Counter(_plain(comment) for part in parts for comment in part.comments())
+def _comments(text: Text) -> Counter[str]:
+    return Counter(_plain(comment) for comment in text.comments())
 
 
 def _plain(comment: str) -> str:
@@ -87,3 +90,54 @@ def _plain(comment: str) -> str:
     if colon and not rest.lstrip().startswith("ignore") and head.strip("# ").isidentifier():
         return rest.strip()
     return comment.strip()
+
+
+def _changed_elsewhere(
+    before: Text, tree: ast.Module, after: Text, new_tree: ast.Module, converted: frozenset[int]
+) -> int | None:
+    """The line of a statement that differs though no loop of it was converted.
+
+    Among the module's own statements a loop may change those around it as well.
+    """
+    touched = [s for s in tree.body if not converted.isdisjoint(_lines(s))]
+    if not all(isinstance(s, _DEFINITION) for s in touched):
+        return None
+    old, new = list(tree.body), _without_added(before, tree, after, new_tree)
+    if len(old) != len(new):
+        return _first((old or tree.body)[-1])
+    for a, b in zip(old, new, strict=True):
+        part = _head if a in touched else _whole
+        if part(before, a) != part(after, b):
+            return _first(a)
+    return None
+
+
+def _lines(statement: ast.stmt) -> range:
+    return range(_first(statement), (statement.end_lineno or statement.lineno) + 1)
+
+
+def _without_added(
+    before: Text, tree: ast.Module, after: Text, new_tree: ast.Module
+) -> Sequence[ast.stmt]:
+    """The statements of the new text but for the imports that the old one has not."""
+    had = Counter(_whole(before, s) for s in tree.body if isinstance(s, _IMPORT))
+    kept = []
+    for statement in new_tree.body:
+        text = _whole(after, statement)
+        if not isinstance(statement, _IMPORT) or had[text] > 0:
+            kept.append(statement)
+            had[text] -= 1
+    return kept
+
+
+def _whole(text: Text, statement: ast.stmt) -> str:
+    return text.text[text.line_starts[_first(statement) - 1] : text.end(statement)]
+
+
+def _head(_: Text, statement: ast.stmt) -> str:
+    """A definition without its body, but with its docstring."""
+    assert isinstance(statement, _DEFINITION)
+    parts = [v for f, v in ast.iter_fields(statement) if f != "body"]
+    nodes = [n for v in parts for n in (v if isinstance(v, list) else [v])]
+    texts = [ast.dump(n) if isinstance(n, ast.AST) else repr(n) for n in nodes]
+    return "\n".join([*texts, ast.get_docstring(statement, clean=False) or ""])

@@ -52,3 +52,18 @@ def plain(x, ws):
         x = 0.5 * x + ws[i]
     return x
 """
+
+
+# How the loops of `long_text` begin their lines.
+LOOPS = ("    for", "    x, _ = jax.lax.scan")
+
+
+def long_text(lines: int, sample: str = DECAY) -> str:
+    """A module of at least that many lines, with DECAY or DECAY_SCAN as every fourth function."""
+    pieces = ["import jax\nimport jax.numpy as jnp\n"]
+    while sum(p.count("\n") for p in pieces) < lines:
+        number = len(pieces)
+        loop = sample.replace("import jax\n", "").replace("decay", f"decay_{number}")
+        other = f"\n\ndef other_{number}(x, y):\n    z = jnp.sin(x) + y\n    return z - y * 2\n"
+        pieces.append(loop.replace("4", "50") + other * 3)
+    return "".join(pieces)

@@ -250,6 +250,15 @@ REGISTRY: dict[str, Entry] = _entries(
         "Hand the value to the function as an argument.",
     ),
     Entry(
+        "FSC310",
+        "comment-in-the-way",
+        "a comment stands where nothing would be left of it",
+        "What a conversion takes out (the brackets around a value, a statement that the "
+        "other form does not need) may hold a comment, and none is thrown away.",
+        "for x in xs:\n    ys.append((  # in metres\n        x\n    ))",
+        "Put the comment on a line of its own, above a statement of the loop.",
+    ),
+    Entry(
         "FSC401",
         "target-used-concretely",
         "a loop value is needed as a Python value",

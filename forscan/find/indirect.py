@@ -10,7 +10,6 @@ from forscan.find.context import FunctionContext, ModuleContext
 from forscan.find.sites import LAX_LOOPS
 from forscan.find.traced import Function, local_names
 from forscan.model import Refusal
-from forscan.syntax.walk import walk
 
 _NAMES = {"scan", "fori_loop"}
 
@@ -35,8 +34,11 @@ class IndirectUse:
 def indirect_uses(module: ModuleContext) -> Iterator[IndirectUse]:
     """`scan_fn=jax.lax.scan`, and calls of other functions that are called scan."""
     parents = module.functions.parents
-    for node in walk(module.tree):
+    for node in module.functions.nodes:
         if not isinstance(node, ast.Name | ast.Attribute) or not isinstance(node.ctx, ast.Load):
+            continue
+        looks_so = isinstance(node, ast.Name) and node.id in _NAMES
+        if not looks_so and module.imports.resolve(node) not in LAX_LOOPS:
             continue
         parent = parents.get(node)
         called = isinstance(parent, ast.Call) and parent.func is node

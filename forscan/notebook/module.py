@@ -10,6 +10,7 @@ from pathlib import Path
 
 from forscan.model import Refusal
 from forscan.notebook.cells import Cell, code_cells, written
+from forscan.syntax.parsing import check_compiles
 from forscan.syntax.source import Edit, Source, SourceError, apply_edits
 from forscan.types import FileResult, Outcome, Span
 
@@ -161,7 +162,7 @@ def _restored(new: str, old: str) -> str:
 
 def _compiles(text: str) -> bool:
     try:
-        compile(text, "<cell>", "exec", dont_inherit=True)
+        check_compiles(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
     return True

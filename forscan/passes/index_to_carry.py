@@ -6,7 +6,6 @@ strongly typed, which is the same only where the index is used as nothing but an
 
 from __future__ import annotations
 
-import ast
 from dataclasses import replace
 
 from forscan.analyse.trip_count import add, literal_int
@@ -14,6 +13,7 @@ from forscan.model import Carry, Counter, Element
 from forscan.passes.draft import Draft
 from forscan.syntax.code import expression
 from forscan.syntax.names import reads
+from forscan.syntax.parsing import parse_expression
 
 
 def index_to_carry(draft: Draft) -> Draft:
@@ -66,7 +66,7 @@ def _carried(draft: Draft, counter: Counter, length: str) -> Draft:
     first, step = counter.start, counter.step
     if draft.loop.reverse:
         first, step = add(counter.stop, -1), "-1"
-    number = literal_int(ast.parse(step, mode="eval").body)
+    number = literal_int(parse_expression(step))
     update = add(counter.name, number) if number else f"{counter.name} + {step}"
     carry = Carry(counter.name, first, update, None)
     loop = replace(

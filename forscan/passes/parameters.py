@@ -34,7 +34,7 @@ def to_closure(loop: Loop) -> Loop:
 
 
 def to_carry(loop: Loop, site: Site) -> Loop:
-    """Arrays of the function that the body reads are handed through the carry."""
+    """Arrays of the functions around that the body reads are handed through the carry."""
     context = site.context
     texts = [c.update for c in loop.carries] + [o.value for o in loop.outputs]
     names = dict(reads(loop.body.statements))
@@ -44,7 +44,7 @@ def to_carry(loop: Loop, site: Site) -> Loop:
     for pattern in [c.target for c in loop.carries] + [e.target for e in loop.elements]:
         bound |= set(_pattern_names(pattern))
     functions = {f.name for f in context.module.functions.all}
-    own = set(context.parameters) | context.assigned
+    own = context.locals | context.assigned
     added = [n for n in names if n in own and n not in bound | functions]
     carries = tuple(Carry(n, n, n, None) for n in added)
     return replace(loop, carries=(*loop.carries, *carries))

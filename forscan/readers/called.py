@@ -103,4 +103,4 @@ def _wished(
     if len(own) != 2:
         return wishes
     first, second = (n if n.strip("_") else w for n, w in zip(own, wishes, strict=True))
-    return first, second
+    return (first, second) if first != second else (own[0], own[1])

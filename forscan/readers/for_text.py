@@ -45,7 +45,7 @@ def header_comments(source: Source, node: ast.For, colon: int) -> list[str]:
     if "#" not in header:
         return []
     for comment in Source(header + "\n    pass\n").comments():
-        match = re.match(r"#\s*type:\s*(?!ignore)", comment)
+        match = re.match(r"#\s*type:(?!\s*ignore)\s*", comment)
         if match:
             target = ast.unparse(node.target)
             comment = f"# {target}: {comment[match.end():]}"

@@ -14,6 +14,7 @@ from forscan.readers.lax_loop import LaxLoop
 from forscan.readers.parts import names_in_lines
 from forscan.syntax.code import Code, expression
 from forscan.syntax.names import binds, reads
+from forscan.syntax.parsing import parse
 from forscan.syntax.source import Edit, Text, apply_edits
 from forscan.syntax.walk import walk
 
@@ -68,7 +69,7 @@ def _with_owner(code: Text, name: str, owner: str) -> str:
     """The text with another owner of the attributes that a name is asked for."""
     edits = [
         Edit(code.start(n.value), code.end(n.value), owner)
-        for n in walk(ast.parse(code.text))
+        for n in walk(parse(code.text))
         if isinstance(n, ast.Attribute) and isinstance(n.value, ast.Name) and n.value.id == name
     ]
     return apply_edits(code.text, edits)

@@ -62,7 +62,7 @@ def _inlined(site: Site, function: ast.expr, copied: bool, takes: Takes) -> Body
     comment = whole.text[whole.end(last) :].strip()
     if "\n" in comment or ("\n" in returned and "#" in returned):
         return None
-    code = Code(whole.text[: whole.line_start(whole.start(last))].rstrip("\n"))
+    code = Code(whole.text[: _end_before(whole, last)].rstrip("\n"))
     code, returned = unpacked_at_the_end(code, returned)
     code = Code("\n".join(filter(None, [code.text, comment])))
     context = FunctionContext(site.context.module, definition)
@@ -147,6 +147,13 @@ def _is_plain(node: ast.FunctionDef, takes: Takes) -> bool:
         isinstance(n, ast.Yield | ast.YieldFrom | ast.Await | ast.Global | ast.Nonlocal)
         for n in walk_scope(node.body)
     )
+
+
+def _end_before(code: Code, last: ast.stmt) -> int:
+    """Where what stands before the last statement ends, on the same line perhaps."""
+    start = code.line_start(code.start(last))
+    same_line = code.text[start : code.start(last)].strip()
+    return code.end(code.statements[-2]) if same_line else start
 
 
 def _colon_line(source: Text, node: ast.FunctionDef) -> int:

@@ -187,6 +187,8 @@ class LaxLoop:
         self.body = body = with_named_items(self.site, self.call, self.body)
         name = body.parameters[self.call.carry_at]
         returned: ast.expr = expression(body.returned)
+        if _binds(returned):
+            return None
         others = [n.id for n in walk(returned) if isinstance(n, ast.Name)]
         if self.call.has_outputs:
             if not isinstance(returned, ast.Tuple) or len(returned.elts) != 2:
@@ -262,9 +264,8 @@ class LaxLoop:
         returned = expression(body.returned)
         if not call.has_outputs:
             return body.returned, None
-        walrus = any(isinstance(n, ast.NamedExpr) for n in walk(returned))
         wanted = call.results.wants_ys and self.output_kind() != NOTHING
-        if isinstance(returned, ast.Tuple) and len(returned.elts) == 2 and not walrus:
+        if isinstance(returned, ast.Tuple) and len(returned.elts) == 2 and not _binds(returned):
             first, second = returned.elts
             update, value = (segment(body.returned, e) for e in returned.elts)
             if wanted and ast.dump(first) == ast.dump(second) and isinstance(first, ast.expr):
@@ -441,3 +442,8 @@ class LaxLoop:
         )
         indentation = source.indentation(source.start(statement))
         return Reading(loop, start, end, indentation, tuple(edits))
+
+
+def _binds(value: ast.expr) -> bool:
+    """Whether a `:=` in it binds a name."""
+    return any(isinstance(n, ast.NamedExpr) for n in walk(value))

@@ -11,6 +11,7 @@ from forscan.readers.body import Body, Takes
 from forscan.readers.calls import Results
 from forscan.syntax.code import Code
 from forscan.syntax.names import reads
+from forscan.syntax.parsing import parse
 from forscan.syntax.source import Text
 from forscan.syntax.walk import walk
 
@@ -81,7 +82,7 @@ def holds_arrays(kind: Kind) -> bool:
 
 def inside_function(text: str) -> ast.stmt:
     """The tree of a statement that may be a `return`."""
-    [function] = ast.parse("def f():\n    " + text.replace("\n", "\n    ")).body
+    [function] = parse("def f():\n    " + text.replace("\n", "\n    ")).body
     assert isinstance(function, ast.FunctionDef)
     return function.body[0]
 

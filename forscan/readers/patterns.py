@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from forscan.syntax.code import Code, expression
 from forscan.syntax.names import binds, reads
+from forscan.syntax.parsing import parse
 from forscan.syntax.rename import renamed
 from forscan.syntax.source import Edit, Text, apply_edits
 from forscan.syntax.walk import walk
@@ -107,7 +108,7 @@ def by_index(code: Code, returned: str, name: str, items: Sequence[str]) -> tupl
     texts = []
     for text in (code, Text(f"({returned}\n)")):
         edits = []
-        tree = ast.parse(text.text)
+        tree = parse(text.text)
         known = {}
         for node in walk(tree):
             if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):

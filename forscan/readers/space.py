@@ -20,6 +20,7 @@ from forscan.model import Counter, Element, Refusal, Refused, Spelling
 from forscan.readers.bounds import is_integer
 from forscan.syntax.code import one_line
 from forscan.syntax.names import Fresh, reads, target_names
+from forscan.syntax.parsing import parse_expression
 from forscan.syntax.slices import uncut
 from forscan.syntax.walk import walk
 
@@ -131,8 +132,8 @@ class _Reader:
         return unused and plain and all(is_integer(a, self.context) for a in call.args)
 
     def trips(self, counter: Counter) -> Extent:
-        stop = extent(ast.parse(counter.stop, mode="eval").body, self.context)
-        start = literal_int(ast.parse(counter.start, mode="eval").body)
+        stop = extent(parse_expression(counter.stop), self.context)
+        start = literal_int(parse_expression(counter.start))
         if counter.step == "1" and start is not None:
             return stop + -start
         return Extent(f"len(range({counter.range}))", 0)
@@ -188,8 +189,8 @@ class _Reader:
                 "Iterate a reversed array, `x[::-1]`.",
             )
         length = self.length(inner)
-        stop = add(length, literal_int(ast.parse(start, mode="eval").body) or 0)
-        if literal_int(ast.parse(start, mode="eval").body) is None:
+        stop = add(length, literal_int(parse_expression(start)) or 0)
+        if literal_int(parse_expression(start)) is None:
             stop = f"{start} + {length}"
         counter = Counter(name, stop, start)
         return replace(inner, counter=counter, head=head + inner.head)

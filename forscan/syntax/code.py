@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
+from forscan.syntax.parsing import parse, parse_expression
 from forscan.syntax.source import Edit, Text, apply_edits
 
 
@@ -23,7 +24,7 @@ class Code(Text):
 
     @cached_property
     def tree(self) -> ast.Module:
-        return ast.parse(self.text)
+        return parse(self.text)
 
     @property
     def statements(self) -> list[ast.stmt]:
@@ -56,7 +57,7 @@ def removal(text: Text, node: ast.stmt) -> Edit:
 
 def expression(text: str) -> ast.expr:
     """The tree of an expression that may span lines."""
-    return ast.parse(f"({text}\n)", mode="eval").body
+    return parse_expression(f"({text}\n)")
 
 
 def one_line(text: Text, node: ast.expr) -> str:
@@ -100,7 +101,10 @@ def indent(text: str, indentation: str) -> str:
 
 
 def dedent(text: str, indentation: str) -> str:
-    """Every line moved out by the indentation; less indented lines go to the margin."""
+    """Every line moved out by the indentation; less indented lines go to the margin.
+
+    A line that is indented with other characters keeps its depth, as Python counts it.
+    """
     wrapped = Text(f"if True:\n{text}\n") if indentation else Text(text)
     shift = 1 if indentation else 0
     inside = _string_lines(wrapped) if '"""' in text or "'''" in text else set()
@@ -113,8 +117,14 @@ def dedent(text: str, indentation: str) -> str:
         elif line.startswith(indentation):
             out.append(line[len(indentation) :])
         else:
-            out.append(line.lstrip(" \t\f"))
+            rest = line.lstrip(" \t\f")
+            deeper = _width(line[: len(line) - len(rest)]) - _width(indentation)
+            out.append(" " * deeper + rest)
     return "\n".join(out)
+
+
+def _width(indentation: str) -> int:
+    return len(indentation.replace("\f", "").expandtabs())
 
 
 def suite(text: Text, statements: list[ast.stmt], header_line: int) -> Code:

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from forscan.syntax.names import free_names
+from forscan.syntax.parsing import parse, parse_expression
 from forscan.syntax.source import Edit, Text, apply_edits
 from forscan.syntax.walk import walk
 
@@ -20,10 +21,10 @@ def renamed(text: str, names: dict[str, str]) -> str:
         return text
     try:
         code, shift = Text(text), 0
-        tree: ast.AST = ast.parse(text)
+        tree: ast.AST = parse(text)
     except SyntaxError:  # an expression over several lines
         code, shift = Text(f"({text}\n)"), 1
-        tree = ast.parse(code.text, mode="eval")
+        tree = parse_expression(code.text)
     edits = []
     for node in _own_names(tree, set(names)):
         start, end = code.start(node), code.end(node)

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import accumulate
 
+from forscan.syntax.parsing import parse
+
 _NEWLINE = re.compile(r"\r\n|\r|\n")
 _BOM = b"\xef\xbb\xbf"
 
@@ -69,7 +71,9 @@ class Text:
         return self.offset(node.end_lineno, node.end_col_offset)
 
     def segment(self, node: ast.expr | ast.stmt) -> str:
-        return self.text[self.start(node) : self.end(node)]
+        """The source of a node; a walrus has its brackets, which it needs anywhere else."""
+        text = self.text[self.start(node) : self.end(node)]
+        return f"({text})" if isinstance(node, ast.NamedExpr) else text
 
     def line_start(self, offset: int) -> int:
         """The start of the line that holds the offset."""
@@ -108,17 +112,27 @@ class Text:
     @cached_property
     def _tree(self) -> ast.Module:
         """The tree is asked for several times, and nobody changes it."""
-        return ast.parse(self.text)
+        return parse(self.text)
 
     def tokens(self) -> list[tokenize.TokenInfo]:
-        """All tokens; an empty list where the tokenizer gives up."""
+        """All tokens; an empty list where the tokenizer gives up.
+
+        It takes "\\n" alone for the end of a line; Python itself reads the others as that.
+        """
         try:
-            return list(tokenize.generate_tokens(io.StringIO(self.text).readline))
+            lines = io.StringIO(self.text, newline=None)
+            return list(tokenize.generate_tokens(lines.readline))
         except (tokenize.TokenError, SyntaxError):
             return []
 
     def comments(self) -> list[str]:
-        return [t.string for t in self.tokens() if t.type == tokenize.COMMENT]
+        """The comments; all that looks like one where the tokenizer gives up."""
+        if "#" not in self.text:
+            return []
+        tokens = self.tokens()
+        if not tokens:
+            return re.findall(r"#[^\r\n]*", self.text)
+        return [t.string for t in tokens if t.type == tokenize.COMMENT]
 
 
 @dataclass(frozen=True)
@@ -174,6 +188,10 @@ class Source(Text):
 
     def encode(self, text: str) -> bytes:
         return self.bom + text.encode(self.encoding)
+
+    def as_there(self, new: str, offset: int) -> str:
+        """New text with the ends of lines of the line that holds the offset."""
+        return _NEWLINE.sub(self.newline_near(offset), new)
 
     def newline_near(self, offset: int) -> str:
         """The newline of the line that holds the offset: new lines follow it."""

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from forscan.model import Carry, Element, Loop, Output, Spelling
 from forscan.syntax.code import expression, indent
 from forscan.syntax.names import Fresh, reads
+from forscan.syntax.parsing import parse
 from forscan.syntax.rename import renamed
 from forscan.syntax.slices import reversed_of, uncut
 from forscan.syntax.walk import walk
@@ -62,7 +63,7 @@ def _lists(loop: Loop, fresh: Fresh) -> list[tuple[Output, str]]:
 
 
 def _names(text: str) -> list[str]:
-    return [n.id for n in walk(ast.parse(text.strip())) if isinstance(n, ast.Name)]
+    return [n.id for n in walk(parse(text.strip())) if isinstance(n, ast.Name)]
 
 
 def _assign(pairs: list[tuple[str, str]]) -> list[str]:
