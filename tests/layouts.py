@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 
 from forscan.syntax.source import Edit, Text, apply_edits
 
@@ -27,7 +28,7 @@ def semicolons(text: str) -> str:
     code = Text(text)
     edits = []
     for suite in _suites(ast.parse(text)):
-        for first, second in zip(suite, suite[1:], strict=False):
+        for first, second in pairwise(suite):
             start, end = code.end(first), code.start(second)
             simple = isinstance(first, _SIMPLE) and isinstance(second, _SIMPLE)
             if simple and not code.text[start:end].strip():

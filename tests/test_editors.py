@@ -14,8 +14,9 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT
+from tests.editor import started
 from tests.samples import DECAY, DECAY_SCAN
-from tests.test_lsp import by_command, started
+from tests.test_lsp import by_command
 
 DRIVERS = Path(__file__).parent / "editors"
 

@@ -50,7 +50,11 @@ class Carries:
         before = self.starts(name)
         if name in self.context.parameters and not before:
             return None
-        return before[-1] if before else self._from_tuple(name)
+        value = before[-1] if before else self._from_tuple(name)
+        if isinstance(value, ast.Name) and value.id != name:  # low = 0; a = low
+            earlier = [v for v in self.starts(value.id) if v.lineno < value.lineno]
+            return earlier[-1] if earlier and is_number(earlier[-1]) else value
+        return value
 
     def starts(self, name: str) -> list[ast.expr]:
         """All values that plain assignments before the loop give to a name."""

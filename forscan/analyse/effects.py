@@ -197,6 +197,8 @@ class Effects:
         path = self.context.resolve(call.func) or shown
         if path.startswith(_TRACED) or path.rsplit(".", 1)[-1].startswith(_CHECKS):
             return
+        if next(self._call(call), None) is not None:
+            return  # it has a reason of its own
         if isinstance(call.func, ast.Attribute):
             if call.func.attr in MUTATING or self._fresh(call.func.value):
                 return
