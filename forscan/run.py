@@ -77,8 +77,9 @@ class _Run:
 
         # Large files tend to stand together: the fewer there are, the smaller the portions.
         portion = max(1, min(8, len(jobs) // (8 * self.workers)))
+        pool = self._pool
         with _undisturbed():
-            looked = self._pool.map(_one, jobs, repeat(summed), chunksize=portion)
+            looked = pool.map(_one, jobs, repeat(summed), chunksize=portion)
         try:
             return list(looked)
         except BrokenProcessPool:
