@@ -42,7 +42,7 @@ def unreadable_head(site: Site) -> Refusal | None:
 def _wrong(node: ast.AST, site: Site) -> tuple[str, str, str] | None:
     """Code, message and help."""
     match node:
-        case ast.NamedExpr():
+        case ast.NamedExpr() if not _is_kept_whole(site):
             return (
                 "FSC304",
                 "`:=` in the head of the loop gives a value to a name there",
@@ -69,6 +69,14 @@ def _wrong(node: ast.AST, site: Site) -> tuple[str, str, str] | None:
                     "Give them one by one, by position.",
                 )
     return None
+
+
+def _is_kept_whole(site: Site) -> bool:
+    """Whether what a `for` iterates is one expression, which becomes the xs as it stands."""
+    if not isinstance(site.node, ast.For):
+        return False
+    taken = site.node.iter
+    return not (isinstance(taken, ast.Call) and site.context.resolve(taken.func) in _TAKES)
 
 
 def _head(site: Site) -> list[ast.expr]:
