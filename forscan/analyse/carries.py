@@ -17,6 +17,11 @@ _INT_TYPES = {
 _MAKERS = {
     "zeros", "ones", "full", "empty", "zeros_like", "ones_like", "full_like", "array", "asarray",
 }  # fmt: skip
+# Functions of jax that give integers or booleans, whatever they are given.
+GIVES_INTEGERS = {
+    "argmax", "argmin", "argsort", "searchsorted", "logical_or", "logical_and", "logical_not",
+    "isnan", "isfinite", "any", "all", "count_nonzero",
+}  # fmt: skip
 # Of Python numbers these are weakly typed.
 _OF_NUMBERS = {
     "abs", "cos", "cosh", "exp", "log", "log1p", "maximum", "minimum", "sin", "sinh", "sqrt",

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from forscan.analyse.carries import Carries, is_number, names_integers
+from forscan.analyse.carries import GIVES_INTEGERS, Carries, is_number, names_integers
 from forscan.analyse.carry_numbers import feeding_each_other, rounded, weak_visitor
 from forscan.analyse.carry_shapes import growth, no_array, seed
 from forscan.analyse.mixed import mixed_precision
@@ -21,10 +21,6 @@ _KEEPS_INT = {
     "where", "maximum", "minimum", "abs", "clip", "roll", "mod", "bitwise_and", "bitwise_or",
     "bitwise_xor", "select", "sort", "cumsum", "astype", "sum", "max", "min",
     "dynamic_update_slice", "dynamic_update_index_in_dim",
-}  # fmt: skip
-_GIVES_INT = {
-    "argmax", "argmin", "argsort", "searchsorted", "logical_or", "logical_and", "logical_not",
-    "isnan", "isfinite", "any", "all", "count_nonzero",
 }  # fmt: skip
 
 
@@ -169,6 +165,6 @@ def _integer_call(carries: Carries, node: ast.Call, name: str) -> bool:
     tail = (carries.context.resolve(node.func) or "").rsplit(".", 1)[-1]
     if tail in ("where", "select"):
         return all(_stays_integer(carries, a, name) for a in node.args[1:])
-    if tail in _GIVES_INT or names_integers(node.func):
+    if tail in GIVES_INTEGERS or names_integers(node.func):
         return True
     return tail in _KEEPS_INT and all(_stays_integer(carries, a, name) for a in node.args[:1])

@@ -119,16 +119,11 @@ class Climb:
                 return self._is(Kind.CONCRETE, "a key of a dict")
             case ast.comprehension() if self.integer or child in parent.ifs:
                 return self._is(Kind.CONCRETE, "a comprehension's range")
-            case ast.UnaryOp(op=ast.Not()):
-                return self._is(Kind.BRANCH, "`not`")
-            case ast.BoolOp():
-                return self._is(Kind.BRANCH, "`and` or `or`")
-            case ast.IfExp(test=test) if test is child:
-                return self._is(Kind.BRANCH, "a conditional expression")
-            case ast.If(test=test) | ast.While(test=test) | ast.Assert(test=test) if test is child:
-                return self._is(Kind.BRANCH, "a test")
             case ast.Attribute(attr=attribute) if attribute in STATIC_ATTRIBUTES:
                 return self._is(Kind.PURE, "its shape or type")
+        decided = _decided(parent, child)
+        if decided is not None:
+            return self._is(Kind.BRANCH, decided)
         return self._by_python(parent) if self.python_only else None
 
     def _by_python(self, parent: ast.AST | None) -> Use | None:
@@ -217,18 +212,11 @@ class Climb:
         parent = self.place.parent(node)
         while isinstance(parent, ast.UnaryOp | ast.BinOp):
             if isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.Not):
-                return "`not`"
+                break
             child, parent = parent, self.place.parent(parent)
-        match parent:
-            case ast.If(test=test) | ast.While(test=test) | ast.Assert(test=test) if test is child:
-                return "a test"
-            case ast.IfExp(test=test) if test is child:
-                return "a conditional expression"
-            case ast.BoolOp():
-                return "`and` or `or`"
-            case ast.comprehension():
-                return "a comprehension's condition"
-        return None
+        if isinstance(parent, ast.comprehension):
+            return "a comprehension's condition"
+        return _decided(parent, child)
 
     def _subscript(self, parent: ast.Subscript) -> Use:
         what = self.hazard or "an index"
@@ -314,6 +302,20 @@ class Climb:
                         return child
             child, parent = parent, self.place.parent(parent)
         return found
+
+
+def _decided(parent: ast.AST | None, child: ast.AST) -> str | None:
+    """What takes the truth of a value, if anything does."""
+    match parent:
+        case ast.UnaryOp(op=ast.Not()):
+            return "`not`"
+        case ast.BoolOp():
+            return "`and` or `or`"
+        case ast.IfExp(test=test) if test is child:
+            return "a conditional expression"
+        case ast.If(test=test) | ast.While(test=test) | ast.Assert(test=test) if test is child:
+            return "a test"
+    return None
 
 
 def _is_integer(value: ast.expr) -> bool:

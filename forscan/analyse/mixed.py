@@ -14,7 +14,8 @@ import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from forscan.analyse.carries import Carries
+from forscan.analyse.carries import GIVES_INTEGERS, Carries
+from forscan.analyse.static_values import STATIC_ATTRIBUTES
 from forscan.refusal import Refusal, refuse
 from forscan.syntax.walk import walk_all
 
@@ -23,12 +24,9 @@ Sources = frozenset[str]
 # The type of an array that is made without one: what meets it is as wide.
 _FULL = "float32"
 _FULL_MADE = {"zeros", "ones", "empty", "full", "eye", "identity", "linspace"}
-_NO_FLOATS = {
-    "argmax", "argmin", "argsort", "searchsorted", "logical_or", "logical_and", "logical_not",
-    "isnan", "isfinite", "any", "all", "count_nonzero", "arange", "shape", "key", "PRNGKey",
-    "split", "fold_in", "range", "len", "int",
+_NO_FLOATS = GIVES_INTEGERS | {
+    "arange", "shape", "key", "PRNGKey", "split", "fold_in", "range", "len", "int",
 }  # fmt: skip
-_STATIC = {"shape", "ndim", "dtype", "size"}
 _NO_VALUES = {"axis", "shape", "keepdims"}
 
 
@@ -117,10 +115,9 @@ class _Meetings:
             if met:
                 return met
             child = parent
-        if isinstance(parent, ast.AugAssign) and child is parent.value:
-            return self._of(parent.target, frozenset({self.name}))
         if isinstance(parent, ast.AugAssign):
-            return self._of(parent.value, frozenset({self.name}))
+            other = parent.target if child is parent.value else parent.value
+            return self._of(other, frozenset({self.name}))
         return frozenset()
 
     # The names, attributes and types that a floating-point type comes from. The state itself
@@ -140,7 +137,7 @@ class _Meetings:
                 return self._of_all([left, right], seen)
             case ast.UnaryOp(operand=base) | ast.Subscript(value=base):
                 return self._of(base, seen)
-            case ast.Attribute(attr=attribute) if attribute in _STATIC:
+            case ast.Attribute(attr=attribute) if attribute in STATIC_ATTRIBUTES:
                 return frozenset()
             case ast.Attribute(value=base, attr="T" | "mT" | "real" | "at"):
                 return self._of(base, seen)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from forscan.analyse.arrays import Evidence, evidence
-from forscan.analyse.carries import is_number
+from forscan.analyse.carries import Carries, is_number
 from forscan.analyse.state import State, carries_of
 from forscan.analyse.use import Kind, Use
 from forscan.analyse.uses import Uses
@@ -29,26 +29,26 @@ def python_values(
         if _needs_value(use, context):
             found.append(_concrete_refusal(use, "the index"))
     functions = functions_made(node)
-    others = Uses(context, node.body)
+    body = Uses(context, node.body)
     for name in _varying(state, node):
         if name == index or name in functions:
             continue
-        for use in others.of(name, integer=False):
+        for use in body.of(name, integer=False):
             if _needs_value(use, context):
                 found.append(_concrete_refusal(use, "a value of the loop"))
             elif use.read is not None and _is_sequence(use.read.value, state, context):
                 found.append(_sequence_refusal(use, use.read.value))
-    found += _needed_in_functions(state, node, context)
+    found += _needed_in_functions(carries_of(node, state, context), body)
     found += _needed_after(state, node, context)
     return found
 
 
-def _needed_in_functions(state: State, node: ast.For, context: FunctionContext) -> list[Refusal]:
+def _needed_in_functions(carries: Carries, body: Uses) -> list[Refusal]:
     """Python numbers kept as state that functions of the project need as Python values."""
     return [
         _concrete_refusal(use, "a number that the loop changes")
-        for name in sorted(carries_of(node, state, context).numbers)
-        for use in Uses(context, node.body).of(name, integer=True)
+        for name in sorted(carries.numbers)
+        for use in body.of(name, integer=True)
         if use.kind in (Kind.CONCRETE, Kind.BRANCH)
     ]
 

@@ -137,6 +137,7 @@ def try_guided(found: Found, seconds: float, seed: int) -> None:
             (Path(corpus) / f"{number}.py").write_text(text)
         command = [sys.executable, "-m", "tests.benchmarks.guided", str(found.folder), corpus]
         limits = [f"-max_total_time={int(seconds)}", f"-seed={seed}", "-max_len=4000"]
+        limits.append(f"-artifact_prefix={found.folder}/")
         done = subprocess.run([*command, *limits], capture_output=True, text=True, check=False)
     lines = done.stdout.splitlines()
     print("\n".join(line for line in lines if line.startswith(("===", "    ", "guided"))))
