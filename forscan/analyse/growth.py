@@ -23,7 +23,7 @@ def growing_integers(loop: ast.For, state: State, context: FunctionContext) -> I
     """A refusal for each integer that may grow too large."""
     carries = carries_of(loop, state, context)
     integers = {n for n in state.carried if _is_integer(carries.start(n))}
-    while True:  # state that takes in an array is an array
+    while True:  # state that takes in an array is an array, with a float it is floating point
         arrays = {
             n
             for n in integers
@@ -68,11 +68,13 @@ def _counters(loop: ast.For, context: FunctionContext) -> set[str]:
 def _is_python(
     update: ast.expr, integers: set[str], loop: ast.For, context: FunctionContext
 ) -> bool:
-    """Whether an update is made of Python numbers only."""
+    """Whether an update is made of Python integers only."""
     known = Numbers(context, "")
     counters = _counters(loop, context)
     for node in walk(update):
-        if isinstance(node, ast.Call | ast.Subscript | ast.Attribute | ast.Lambda):
+        if isinstance(node, ast.Call | ast.Subscript | ast.Attribute | ast.Lambda | ast.Div):
+            return False
+        if isinstance(node, ast.Constant) and isinstance(node.value, float):
             return False
         if isinstance(node, ast.Name) and node.id not in integers | counters:
             if not known.is_known(node.id):

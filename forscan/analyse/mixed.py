@@ -28,13 +28,18 @@ _NO_FLOATS = GIVES_INTEGERS | {
     "arange", "shape", "key", "PRNGKey", "split", "fold_in", "range", "len", "int",
 }  # fmt: skip
 _NO_VALUES = {"axis", "shape", "keepdims"}
+# Reductions give a strong type, also of nothing but numbers.
+_SETTLES = {
+    "sum", "mean", "prod", "max", "min", "cumsum", "cumprod", "std", "var", "median", "average",
+    "norm", "logsumexp", "softmax", "log_softmax",
+}  # fmt: skip
 
 
 def mixed_precision(carries: Carries, name: str, start: ast.expr | None) -> Iterator[Refusal]:
     """State that may be computed in another precision than in Python."""
     if not carries.context.module.names_half_precision:
         return
-    if not _may_be_weak(carries, start if start is not None else ast.Name(name)):
+    if not may_be_weak(carries, start if start is not None else ast.Name(name)):
         return
     found = next(_Meetings(carries, name).narrow(), None)
     if found is not None:
@@ -57,18 +62,23 @@ def mixed_precision(carries: Carries, name: str, start: ast.expr | None) -> Iter
             )
 
 
-def _may_be_weak(carries: Carries, start: ast.expr) -> bool:
+def may_be_weak(carries: Carries, start: ast.expr) -> bool:
     """Whether a start is made of numbers, or of arguments that may be handed in as such."""
     if carries.is_weak(start) or carries.is_weak_array(start):
         return True
     match start:
         case ast.Name(id=name):
             return carries.context.is_bare(name)
+        case ast.Call(func=ast.Name(id=made)) if made[:1].isupper():  # State(0.5, x)
+            fields = [*start.args, *(k.value for k in start.keywords)]
+            return any(carries.is_weak(f) or carries.is_weak_array(f) for f in fields)
+        case ast.Tuple(elts=fields):
+            return any(carries.is_weak(f) or carries.is_weak_array(f) for f in fields)
         case ast.BinOp(left=left, op=op, right=right) if not isinstance(op, ast.MatMult):
             sides = [s for s in (left, right) if not isinstance(s, ast.Constant)]
-            return all(_may_be_weak(carries, side) for side in sides)
+            return all(may_be_weak(carries, side) for side in sides)
         case ast.UnaryOp(operand=operand):
-            return _may_be_weak(carries, operand)
+            return may_be_weak(carries, operand)
     return False
 
 
@@ -89,15 +99,23 @@ class _Meeting:
 
 @dataclass(frozen=True)
 class _Meetings:
+    """Where weakly typed state meets arrays.
+
+    Attributes:
+      first: whether only the first iteration is asked about: what else is carried is its start.
+    """
+
     carries: Carries
     name: str
+    first: bool = False
 
     def narrow(self) -> Iterator[_Meeting]:
         """The meetings whose result may be of a narrower type than the state becomes."""
         final = self._of_all(self.carries.updates(self.name))
+        first = _Meetings(self.carries, self.name, first=True)
         for node in walk_all(self.carries.loop.body) if final else ():
             if isinstance(node, ast.Name) and node.id == self.name:
-                met = self._met(node)
+                met = first._met(node)
                 if met and _FULL not in met and final - met:
                     yield _Meeting(node, met, final - met)
 
@@ -106,8 +124,16 @@ class _Meetings:
         parents = self.carries.context.module.functions.parents
         child: ast.AST = node
         while isinstance(parent := parents.get(child), ast.expr | ast.keyword):
-            if isinstance(parent, ast.Subscript | ast.Attribute | ast.Tuple | ast.List):
-                return frozenset()
+            match parent:
+                case ast.Attribute(attr=attribute) if attribute in STATIC_ATTRIBUTES | {"at"}:
+                    return frozenset()
+                case ast.Subscript(slice=index) if index is child:
+                    return frozenset()
+                case ast.Tuple() | ast.List():
+                    return frozenset()
+                case ast.Attribute() | ast.Subscript():  # a field, an item, a method
+                    child = parent
+                    continue
             operands: list[ast.AST] = [*ast.iter_child_nodes(parent)]
             if isinstance(parent, ast.Call):
                 operands = [*parent.args, *(k.value for k in parent.keywords)]
@@ -157,15 +183,21 @@ class _Meetings:
         if isinstance(node.func, ast.Attribute) and not path:  # a method of an array
             if node.func.attr == "astype":
                 return frozenset(map(ast.unparse, node.args))
-            return self._of_all([node.func.value, *node.args], seen)
+            given = [node.func.value, *node.args, *(k.value for k in node.keywords)]
+            return self._settled(self._of_all(given, seen), tail or node.func.attr)
         given = [*node.args, *(k.value for k in node.keywords if k.arg not in _NO_VALUES)]
         if tail in ("where", "select"):
             del given[:1]
         own = () if path.startswith("jax.") or "." not in path else (path,)
-        return self._dtype(node) or self._of_all(given, seen).union(own)
+        return self._dtype(node) or self._settled(self._of_all(given, seen), tail).union(own)
+
+    def _settled(self, sources: Sources, tail: str) -> Sources:
+        return frozenset({_FULL}) if tail in _SETTLES and not sources else sources
 
     def _dtype(self, node: ast.Call) -> Sources:
-        return frozenset(ast.unparse(k.value) for k in node.keywords if k.arg == "dtype")
+        named = [k.value for k in node.keywords if k.arg == "dtype"]
+        by_place = [a for a in node.args[1:] if _is_dtype(a)]  # zeros(shape, dtype)
+        return frozenset(map(ast.unparse, named + by_place))
 
     def _of_name(self, name: str, seen: Sources) -> Sources:
         context = self.carries.context
@@ -176,11 +208,20 @@ class _Meetings:
                 return self._of(context.module.constants[name], seen | {name})
             known = context.resolve(ast.Name(name, ast.Load()))
             return frozenset() if known else frozenset({name})
-        values = [*context.values.get(name, []), *self.carries.updates(name)]
+        if self.first and name in self.carries.carried:
+            values = self.carries.starts(name)
+        else:
+            values = [*context.values.get(name, []), *self.carries.updates(name)]
         if name in self.carries.targets:
             values.append(self.carries.loop.iter)
         own = {name} if name in context.parameters or not values else set()
         return self._of_all(values, seen | {name}).union(own)
+
+
+def _is_dtype(node: ast.expr) -> bool:
+    return isinstance(node, ast.Attribute) and (
+        node.attr == "dtype" or node.attr.startswith(("float", "bfloat"))
+    )
 
 
 def _shown(sources: Sources) -> str:
