@@ -28,6 +28,7 @@ from lsprotocol import types as lsp
 from forscan.lsp.actions import Client, Request, actions
 from forscan.lsp.document import Document
 from forscan.lsp.edits import Positions, text_edits
+from tests.benchmarks.soak import soak
 from tests.editor import EDITORS, Editor, edited, play
 
 # Convertible at 7, refused at 14, a scan at 22.
@@ -374,6 +375,16 @@ def test_answers_are_quick(tmp_path: Path, sample: str, title: str) -> None:
         assert min(answers) < 50 * min(parses)  # about 6 on a machine with nothing else to do
 
     play(tmp_path / "a.py", scenario)
+
+
+# A long day; `python -m tests.benchmarks.soak` makes it longer.
+
+
+def test_long_day(tmp_path: Path) -> None:
+    done = asyncio.run(soak(tmp_path / "a.py", edits=200, actions=40, seed=1))
+    assert done.faults == []
+    assert done.shown == done.said
+    assert done.memory[-1] < 1.15 * done.memory[0]
 
 
 # Without the extra.

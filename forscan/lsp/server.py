@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -32,6 +34,7 @@ class Server(LanguageServer):
     Attributes:
       documents: the last version that was looked at, by uri.
       waiting: texts that are about to be looked at, by uri.
+      aside: the thread that looks at them; several would each keep memory for themselves.
       python: the interpreter that runs the user's code for a verification.
     """
 
@@ -40,6 +43,7 @@ class Server(LanguageServer):
         super().__init__("forscan", __version__, lsp.TextDocumentSyncKind.Full)
         self.documents: dict[str, Document] = {}
         self.waiting: dict[str, asyncio.Task[None]] = {}
+        self.aside = ThreadPoolExecutor(1, "diagnostics")
         self.python = sys.executable
         self.troubles: set[str] = set()
 
@@ -107,11 +111,13 @@ class Server(LanguageServer):
         await asyncio.sleep(pause)
         document = self.document(uri)
         version = self.workspace.get_text_document(uri).version
-        # In a thread: meanwhile questions are answered.
-        found = await asyncio.to_thread(diagnostics, document, uri, self.client.encoding)
+        loop = asyncio.get_running_loop()  # in a thread: meanwhile questions are answered
+        encoding = self.client.encoding
+        found = await loop.run_in_executor(self.aside, diagnostics, document, uri, encoding)
         self.text_document_publish_diagnostics(
             lsp.PublishDiagnosticsParams(uri, found, version=version)
         )
+        gc.collect()  # the trees of texts that are gone; who types has paused
 
 
 def follow_texts(server: Server) -> None:
