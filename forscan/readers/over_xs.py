@@ -46,8 +46,14 @@ class OverXs:
         self.xs = self.optional("xs")
         self.length = self.optional("length")
         self.constant = None if self.xs is not None else "None"
-        if self.length is not None and self.xs is not None and _has_no_leaves(self.xs):
+        if self.xs is not None and _has_no_leaves(self.xs):
             self.constant, self.xs = self.text(self.xs), None
+        if self.xs is None and self.length is None:
+            raise self.refusal(
+                "FSC306",
+                "there are no xs and there is no length: nothing says how many iterations there are",
+                "Pass length= to the call.",
+            )
         self.reverse = self.flag("reverse")
         self.elements = None
         if self.xs is not None:
