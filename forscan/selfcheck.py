@@ -106,10 +106,17 @@ def _changed_elsewhere(
     if len(old) != len(new):
         return _first((old or tree.body)[-1])
     for a, b in zip(old, new, strict=True):
+        if a in touched and not converted.isdisjoint(_head_lines(a)):
+            continue
         part = _head if a in touched else _whole
         if part(before, a) != part(after, b):
             return _first(a)
     return None
+
+
+def _head_lines(definition: ast.stmt) -> range:
+    assert isinstance(definition, _DEFINITION)
+    return range(_first(definition), definition.body[0].lineno)
 
 
 def _lines(statement: ast.stmt) -> range:

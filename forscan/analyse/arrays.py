@@ -226,7 +226,7 @@ def _of_call(node: ast.Call, context: FunctionContext, depth: int) -> Evidence:
         if is_place(node.func.value):  # out.at[i].set(…)
             return Evidence.ARRAY
         return Evidence.UNKNOWN
-    callee = next(iter(context.module.traced.candidates(node.func)), None)
+    callee = context.module.traced.only(node.func)
     returns = None if callee is None or isinstance(callee, ast.Lambda) else callee.returns
     return (_of_annotation(returns) if returns is not None else None) or Evidence.UNKNOWN
 

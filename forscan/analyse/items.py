@@ -189,7 +189,7 @@ def _argument(
             return None
         if is_place(function.value):  # buffer.at[i].set(item)
             return None
-    callee = next(iter(context.module.traced.candidates(function)), None)
+    callee = context.module.traced.only(function)
     if callee is None:
         # `hs.append(cell(h, x))` of an unknown cell: an array in most code, and a
         # list would reach code that we cannot see.
@@ -346,7 +346,7 @@ def _proved_by_call(
         return item is None and path.rsplit(".", 1)[-1] not in _OF_SEQUENCES | _OF_TREES
     if isinstance(function, ast.Call) and context.resolve(function.func) not in _SAME_ARGUMENTS:
         return False
-    callee = next(iter(context.module.traced.candidates(function)), None)
+    callee = context.module.traced.only(function)
     if callee is None or depth == 0:
         return False
     names = [p.arg for p in (*callee.args.posonlyargs, *callee.args.args)]

@@ -240,7 +240,7 @@ class _Interpreter:
             if self.expression(node.func.value) == ARRAY:
                 return ARRAY
         found = self.seen(node)
-        callee = next(iter(self.context.module.traced.candidates(node.func)), None)
+        callee = self.context.module.traced.only(node.func)
         if found == ARRAY or callee is None or self.depth == 0:
             return found
         plain = not any(isinstance(a, ast.Starred) for a in node.args)

@@ -67,7 +67,7 @@ class Numbers:
 
     def is_of_numbers(self, function: ast.expr) -> bool:
         """Whether a function of the module makes a Python number of such numbers, all in one kind."""
-        callee = next(iter(self.context.module.traced.candidates(function)), None)
+        callee = self.context.module.traced.only(function)
         if not isinstance(function, ast.Name) or not isinstance(callee, ast.FunctionDef):
             return False
         if callee.args.defaults or callee.args.vararg or callee.args.kwonlyargs:

@@ -61,8 +61,8 @@ def _called(node: ast.Call, context: FunctionContext, known: Known) -> int:
     function = node.func
     if isinstance(function, ast.Name):
         found = context.module.functions.lookup(function.id, node)
-        if found is not None:
-            return _inside(found, context, known)
+        if found:
+            return _inside(found[0], context, known)
         if function.id not in context.locals and hasattr(builtins, function.id):
             return 1
     elif isinstance(function, ast.Attribute) and function.attr in ARRAY_METHODS | _UPDATES:

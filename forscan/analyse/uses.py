@@ -168,7 +168,7 @@ class Uses:
                     return None
             case ast.Attribute():
                 return None
-        callee = next(iter(self.context.module.traced.candidates(called)), None)
+        callee = self.context.module.traced.only(called)
         return None if callee is None or _is_left_open(callee) else callee
 
     def _inside(

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import ast
 import fnmatch
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 from forscan.find.imports import SAME, Imports
-from forscan.syntax.names import binds, bound_in, dotted, own_statements, parameters
+from forscan.syntax.names import binds, bound_in, dotted, own_statements, parameters, walk_scope
 from forscan.syntax.walk import walk
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -144,6 +145,7 @@ class Functions:
     parents: dict[ast.AST, ast.AST] = field(default_factory=dict)
     local: dict[ast.AST, frozenset[str]] = field(default_factory=dict)
     _around: dict[ast.AST, Function | ast.Lambda | None] = field(default_factory=dict)
+    _bindings: dict[Function | ast.Lambda | None, Counter[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.nodes = walk(self.module, parents=self.parents)
@@ -235,9 +237,9 @@ class Functions:
         return ".".join(reversed(parts)) or "<module>"
 
     @cached_property
-    def _definitions(self) -> dict[ast.AST | None, dict[str, Function | ast.Lambda]]:
-        """For each function, and the module, the first definition, or lambda, of each name."""
-        found: dict[ast.AST | None, dict[str, Function | ast.Lambda]] = {}
+    def _definitions(self) -> dict[ast.AST | None, dict[str, list[Function | ast.Lambda]]]:
+        """For each function, and the module, the definitions, and lambdas, of each name."""
+        found: dict[ast.AST | None, dict[str, list[Function | ast.Lambda]]] = {}
         named: list[tuple[ast.stmt, str, Function | ast.Lambda]]
         named = [(function, function.name, function) for function in self.all]
         for node in self._grouped[_ASSIGN]:
@@ -248,22 +250,50 @@ class Functions:
             scope = self.enclosing(statement)
             owner = self.class_of(statement)
             if owner is None or self.enclosing(owner) is not scope:
-                found.setdefault(scope, {}).setdefault(name, function)
+                found.setdefault(scope, {}).setdefault(name, []).append(function)
         return found
 
-    def lookup(self, name: str, place: ast.AST) -> Function | ast.Lambda | None:
-        """The definition (or assigned lambda) that a name means at a place."""
+    def lookup(self, name: str, place: ast.AST) -> list[Function | ast.Lambda]:
+        """The definitions (or assigned lambdas) that a name may mean at a place."""
         if name not in self._defined:
-            return None
+            return []
         scope: ast.AST | None = place
         while scope is not None:
             scope = self.enclosing(scope)
             found = self._definitions.get(scope, {}).get(name)
-            if found is not None:
+            if found:
                 return found
-            if scope is not None and name in parameters(scope):
-                return None
-        return None
+            if scope is not None and (name in parameters(scope) or self.bindings(scope)[name]):
+                return []
+        return []
+
+    def bindings(self, scope: Function | ast.Lambda | None) -> Counter[str]:
+        """How often a function, or the module, binds each name; `f = jit(f)` does not count."""
+        if scope not in self._bindings:
+            self._bindings[scope] = self._count_bindings(scope)
+        return self._bindings[scope]
+
+    def _count_bindings(self, scope: Function | ast.Lambda | None) -> Counter[str]:
+        count: Counter[str] = Counter()
+        body = self.module.body if scope is None else scope.body
+        for node in walk_scope(body if isinstance(body, list) else [body]):
+            match node:
+                case ast.Name(id=name, ctx=ast.Store()) if not self._is_wrapped(node):
+                    count[name] += 1
+                case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                    count[name] += 1
+                case ast.ClassDef(name=name):
+                    count[name] += 1
+                case ast.Import() | ast.ImportFrom():
+                    count.update((a.asname or a.name).split(".")[0] for a in node.names)
+        return count
+
+    def _is_wrapped(self, target: ast.Name) -> bool:
+        """Whether a name is the target of `f = jit(f)`."""
+        match self.parents.get(target):
+            case ast.Assign(value=ast.Call(args=[ast.Name(id=name), *_])):
+                return name == target.id
+        return False
 
     @cached_property
     def _defined(self) -> set[str]:
@@ -432,8 +462,7 @@ class Traced:
     def candidates(self, node: ast.expr) -> list[Function | ast.Lambda]:
         """The functions of the module that an expression may stand for."""
         if isinstance(node, ast.Name):
-            found = self.functions.lookup(node.id, node)
-            return [found] if found is not None else []
+            return self.functions.lookup(node.id, node)
         if isinstance(node, ast.Attribute):
             return [*self.method(node)] if node.attr in self.functions.methods else []
         if isinstance(node, ast.Call):
@@ -446,6 +475,16 @@ class Traced:
         elif isinstance(node, ast.Lambda):
             return [node]
         return []
+
+    def only(self, node: ast.expr) -> Function | ast.Lambda | None:
+        """The function of the module that an expression stands for, if it can be no other one."""
+        found = self.candidates(node)
+        if len(found) != 1:
+            return None
+        if isinstance(node, ast.Name):
+            scope = self.functions.enclosing(found[0])
+            return found[0] if self.functions.bindings(scope)[node.id] < 2 else None
+        return found[0]
 
     def method(self, node: ast.Attribute) -> Iterator[Function]:
         """Methods of the module's classes that `x.name` may mean."""

@@ -78,11 +78,11 @@ def _unwrapped(function: ast.expr, context: FunctionContext) -> ast.expr:
 
 def _source(context: FunctionContext, function: ast.expr) -> ast.FunctionDef | ast.Lambda | None:
     """The definition of a body, or of what a function of the module makes as one."""
-    candidates = context.module.traced.candidates
+    only = context.module.traced.only
     if not isinstance(function, ast.Call):
-        found = next(iter(candidates(function)), None)
+        found = only(function)
         return found if isinstance(found, ast.FunctionDef | ast.Lambda) else None
-    maker = next(iter(candidates(function.func)), None)
+    maker = only(function.func)
     if not isinstance(maker, ast.FunctionDef):
         return None
     returns = [n.value for n in walk_scope(maker.body) if isinstance(n, ast.Return)]

@@ -104,6 +104,9 @@ _WORDS = {
     ast.comprehension: "a comprehension",
     ast.JoinedStr: "a string",
     ast.FormattedValue: "a string",
+    ast.FunctionDef: "a def",
+    ast.AsyncFunctionDef: "a def",
+    ast.ClassDef: "a class",
 }
 
 
@@ -122,7 +125,8 @@ def check_place(site: Site) -> None:
             raise Refused(_misplaced(site, f"inside {what}"))
         node, parent = parent, context.parent(parent)
     if not isinstance(parent, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Return | ast.Expr):
-        raise Refused(_misplaced(site, f"in the header of a {type(parent).__name__.lower()}"))
+        what = _WORDS.get(type(parent), f"a {type(parent).__name__.lower()}")
+        raise Refused(_misplaced(site, f"in the header of {what}"))
     source = context.source
     start, end = source.start(parent), source.end(parent)
     before = source.text[source.line_start(start) : start]

@@ -59,7 +59,6 @@ def else_suite(source: Source, node: ast.For) -> Code:
     start = source.start(node.orelse[0])
     if "else" in source.line(line)[: start - source.line_starts[line - 1]]:
         return suite(source, node.orelse, line)
-    begin = source.line_end(source.end(node.body[-1]))
-    match = re.compile(r"^[ \t]*else[ \t]*:", re.M).search(source.text, begin)
-    assert match is not None
-    return suite(source, node.orelse, source.position(match.end())[0])
+    above = range(line - 1, source.position(source.end(node.body[-1]))[0], -1)
+    head = next(n for n in above if re.match(r"[ \t\f]*else[ \t\f]*:", source.line(n)))
+    return suite(source, node.orelse, head)

@@ -106,7 +106,7 @@ def own_definition(site: Site, function: ast.Name) -> ast.FunctionDef | ast.Assi
         for n in inside
         if isinstance(n, ast.Name) and n.id == function.id and isinstance(n.ctx, ast.Load)
     ]
-    if uses != [function]:
+    if uses != [function] or context.module.traced.only(function) is None:
         return None
     block = block_of(site.statement, context)
     for statement in block[: block.index(site.statement)]:
@@ -128,7 +128,9 @@ def _module_function(site: Site, function: ast.Name) -> ast.FunctionDef | None:
         ),
         None,
     )
-    if found is None or set(free_names(found)) & site.context.locals:
+    if found is None or found is not site.context.module.traced.only(function):
+        return None
+    if set(free_names(found)) & site.context.locals:
         return None
     return found
 

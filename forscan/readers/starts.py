@@ -136,7 +136,7 @@ def _plain_call(node: ast.Call, context: FunctionContext, depth: int) -> bool:
     path = context.resolve(node.func) or ""
     if path.startswith("jax.") or path in ("len", "range", "zip", "enumerate", "dict", "tuple"):
         return True
-    callee = next(iter(context.module.traced.candidates(node.func)), None)
+    callee = context.module.traced.only(node.func)
     if callee is None or depth == 0:
         return False
     if isinstance(callee, ast.Lambda):

@@ -98,7 +98,7 @@ def _bound(site: Site, condition: ast.expr) -> _Bound:
     Raises:
       Refused: the condition cannot be seen, or is about something else.
     """
-    function = next(iter(site.context.module.traced.candidates(condition)), None)
+    function = site.context.module.traced.only(condition)
     if not isinstance(function, ast.FunctionDef | ast.Lambda) or len(parameters(function)) != 1:
         raise _refusal(site, "its condition cannot be looked into")
     [state] = parameters(function)

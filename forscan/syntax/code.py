@@ -143,13 +143,19 @@ def suite(text: Text, statements: list[ast.stmt], header_line: int) -> Code:
         return Code("\n".join(lines))
     start = text.line_starts[header_line]
     indentation = text.indentation(text.start(first))
-    raw = text.text[start : suite_end(text, last, indentation)]
+    end = suite_end(text, last, indentation)
+    raw = text.text[start:end]
+    if text.text[text.end(last) : end].strip() == "\\":  # that joins a blank line
+        raw = raw.rstrip("\\ \t")
     raw = re.sub(r"\r\n?", "\n", raw)
     return Code(dedent(raw, indentation).strip("\n"))
 
 
 def suite_end(text: Text, last: ast.stmt, indentation: str) -> int:
-    """Where a suite ends: after the comments that still have its indentation."""
+    """Where a suite ends: after the comments that still have its indentation.
+
+    One that tells forscan something is about the statement below it, wherever it begins.
+    """
     end = text.line_end(text.end(last))
     probe = end
     while probe < len(text.text):
@@ -157,6 +163,8 @@ def suite_end(text: Text, last: ast.stmt, indentation: str) -> int:
         probe = text.line_end(start)
         line = text.text[start:probe]
         if line.strip() and not (line.startswith(indentation) and line.lstrip().startswith("#")):
+            break
+        if re.match(r"\s*#\s*forscan:", line):
             break
         if line.strip():
             end = probe

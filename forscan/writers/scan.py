@@ -69,7 +69,10 @@ def _stands_alone(code: Code, statement: ast.stmt) -> bool:
 
 
 def _bare(pair: str) -> str:
-    return pair[1:-1] if expression(pair).col_offset == 1 and pair.startswith("(") else pair
+    """A tuple without its own brackets; `(f)(x)` has others."""
+    tree = expression(pair)
+    own = isinstance(tree, ast.Tuple) and tree.col_offset == 1
+    return pair[1:-1] if own else pair
 
 
 def _call(loop: Loop, name: str, fresh: Fresh, spelling: Spelling) -> str:
