@@ -7,7 +7,7 @@ from functools import cached_property
 
 from forscan.analyse.arrays import assigned_values
 from forscan.find.context import FunctionContext
-from forscan.syntax.names import names_in
+from forscan.syntax.names import names_in, parameters
 from forscan.syntax.walk import walk_all
 
 _INT_TYPES = {
@@ -24,8 +24,8 @@ GIVES_INTEGERS = {
 }  # fmt: skip
 # Of Python numbers these are weakly typed.
 _OF_NUMBERS = {
-    "abs", "cos", "cosh", "exp", "log", "log1p", "maximum", "minimum", "sin", "sinh", "sqrt",
-    "square", "tan", "tanh",
+    "abs", "clip", "cos", "cosh", "exp", "log", "log1p", "maximum", "minimum", "negative", "sign",
+    "sin", "sinh", "sqrt", "square", "tan", "tanh",
 }  # fmt: skip
 
 
@@ -108,16 +108,66 @@ class Carries:
         starts = {name: self.start(name) for name in self.carried}
         return {n for n, start in starts.items() if start is not None and is_number(start)}
 
-    def is_weak(self, start: ast.expr) -> bool:
+    def is_weak(self, start: ast.expr, depth: int = 4) -> bool:
         """Whether a start is a Python number, or made of nothing else: `jnp.tanh(0.7)`."""
+        if depth == 0:
+            return False
         match start:
-            case ast.Call(func=function, args=arguments, keywords=[]) if arguments:
-                path = self.context.resolve(function) or ""
-                plain = path.startswith("jax.numpy.") and path.rsplit(".", 1)[-1] in _OF_NUMBERS
-                return plain and all(map(self.is_weak, arguments))
+            case ast.Name(id=name):
+                before = [] if name in self.context.parameters else self.starts(name)
+                return len(before) == 1 and self.is_weak(before[0], depth - 1)
+            case ast.Call(args=arguments, keywords=[]) if arguments:
+                numbers = all(self.is_weak(a, depth - 1) for a in arguments)
+                return numbers and self._keeps_weak(start.func, depth)
             case ast.BinOp(left=left, right=right):
-                return self.is_weak(left) and self.is_weak(right)
+                return self.is_weak(left, depth) and self.is_weak(right, depth)
         return is_number(start)
+
+    def _keeps_weak(self, function: ast.expr, depth: int) -> bool:
+        """Whether a function makes weakly typed arrays, or numbers, of Python numbers."""
+        path = self.context.resolve(function) or ""
+        if path.startswith(("jax.numpy.", "jax.lax.")):
+            return path.rsplit(".", 1)[-1] in _OF_NUMBERS
+        callee = self.context.module.traced.only(function)
+        match callee:
+            case ast.FunctionDef(body=[ast.Return(value=ast.expr() as value)]):
+                return self._is_of(value, set(parameters(callee)), depth - 1)
+        return False
+
+    def _is_of(self, value: ast.expr, names: set[str], depth: int) -> bool:
+        """Whether an expression is weakly typed where these names are."""
+        match value:
+            case ast.Name(id=name):
+                return name in names
+            case ast.BinOp(left=left, right=right):
+                return self._is_of(left, names, depth) and self._is_of(right, names, depth)
+            case ast.UnaryOp(operand=operand):
+                return self._is_of(operand, names, depth)
+            case ast.Call(args=arguments, keywords=[]) if arguments and depth > 0:
+                given = all(self._is_of(a, names, depth) for a in arguments)
+                return given and self._keeps_weak(value.func, depth)
+        return is_number(value)
+
+    def may_be_weak(self, start: ast.expr) -> bool:
+        """Whether a start is made of numbers, or of arguments that may be handed in as such."""
+        if self.is_weak(start) or self.is_weak_array(start):
+            return True
+        match start:
+            case ast.Name(id=name):
+                return self.context.is_bare(name)
+            case ast.Call(func=ast.Name(id=made)) if made[:1].isupper():  # State(0.5, x)
+                fields = [*start.args, *(k.value for k in start.keywords)]
+                return any(self.is_weak(f) or self.is_weak_array(f) for f in fields)
+            case ast.Call(args=[argument], keywords=[]) if self._keeps_weak(start.func, 1):
+                return self.may_be_weak(argument)
+            case ast.Tuple(elts=fields):
+                return any(self.is_weak(f) or self.is_weak_array(f) for f in fields)
+            case ast.BinOp(left=left, op=op, right=right) if not isinstance(op, ast.MatMult):
+                sides = [s for s in (left, right) if not isinstance(s, ast.Constant)]
+                return all(map(self.may_be_weak, sides))
+            case ast.UnaryOp(operand=operand):
+                return self.may_be_weak(operand)
+        return False
 
     def is_weak_array(self, start: ast.expr) -> bool:
         """Whether a start is an array made of a number: `jnp.array(0.5)`, `jnp.full(3, 0.5)`."""

@@ -77,8 +77,10 @@ def _is_short(number: ast.expr) -> bool:
 
 def weak_visitor(carries: Carries, name: str) -> Iterator[Refusal]:
     """An array that is handed a Python number, as in a swap: its type alternates."""
+    half = carries.context.module.names_half_precision
+    is_weak = carries.may_be_weak if half else carries.is_weak
     starts = {n: carries.start(n) for n in carries.carried}
-    weak = {n for n, start in starts.items() if start is not None and carries.is_weak(start)}
+    weak = {n for n, start in starts.items() if start is not None and is_weak(start)}
     if name in weak:
         return
     for update in carries.updates(name):

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from forscan.analyse.carries import GIVES_INTEGERS, Carries, is_number, names_integers
 from forscan.analyse.carry_numbers import feeding_each_other, rounded, weak_visitor
 from forscan.analyse.carry_shapes import growth, no_array, seed
-from forscan.analyse.mixed import may_be_weak, mixed_precision
+from forscan.analyse.mixed import mixed_precision
 from forscan.refusal import Refusal, refuse
 from forscan.syntax.names import binds
 
@@ -39,7 +39,7 @@ def promoted(carries: Carries, name: str) -> bool:
     """Whether a scan may make something else of the number that a name starts with."""
     start = carries.start(name)
     if carries.context.module.names_half_precision:
-        return may_be_weak(carries, start if start is not None else ast.Name(name))
+        return carries.may_be_weak(start if start is not None else ast.Name(name))
     if start is None or not is_number(start) or isinstance(ast.literal_eval(start), float):
         return False
     return not all(_stays_integer(carries, u, name) for u in carries.updates(name))

@@ -39,7 +39,7 @@ def mixed_precision(carries: Carries, name: str, start: ast.expr | None) -> Iter
     """State that may be computed in another precision than in Python."""
     if not carries.context.module.names_half_precision:
         return
-    if not may_be_weak(carries, start if start is not None else ast.Name(name)):
+    if not carries.may_be_weak(start if start is not None else ast.Name(name)):
         return
     found = next(_Meetings(carries, name).narrow(), None)
     if found is not None:
@@ -60,26 +60,6 @@ def mixed_precision(carries: Carries, name: str, start: ast.expr | None) -> Iter
                 "is of half precision, a scan would give both its type",
                 f"Start {name} from an array of the type of {update.id}.",
             )
-
-
-def may_be_weak(carries: Carries, start: ast.expr) -> bool:
-    """Whether a start is made of numbers, or of arguments that may be handed in as such."""
-    if carries.is_weak(start) or carries.is_weak_array(start):
-        return True
-    match start:
-        case ast.Name(id=name):
-            return carries.context.is_bare(name)
-        case ast.Call(func=ast.Name(id=made)) if made[:1].isupper():  # State(0.5, x)
-            fields = [*start.args, *(k.value for k in start.keywords)]
-            return any(carries.is_weak(f) or carries.is_weak_array(f) for f in fields)
-        case ast.Tuple(elts=fields):
-            return any(carries.is_weak(f) or carries.is_weak_array(f) for f in fields)
-        case ast.BinOp(left=left, op=op, right=right) if not isinstance(op, ast.MatMult):
-            sides = [s for s in (left, right) if not isinstance(s, ast.Constant)]
-            return all(may_be_weak(carries, side) for side in sides)
-        case ast.UnaryOp(operand=operand):
-            return may_be_weak(carries, operand)
-    return False
 
 
 @dataclass(frozen=True)

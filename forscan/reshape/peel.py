@@ -55,8 +55,12 @@ def peel_first(loop: LoopText, reasons: list[Refusal]) -> Reshaped | None:
     space = _Reader(loop).space()
     if space is None or (space.index and space.index[0] in binds(loop.node.body)):
         return None
+    if space.trips is not None and not space.trips.base and space.trips.constant < 2:
+        return None  # nothing would be left for a loop
     first = Specialised(loop.body, _knowledge(loop, space, Part.FIRST))
     later = _knowledge(loop, space, Part.REST)
+    if not all(_surely_binds(first.code.statements, name) for name in later.not_none):
+        return None
     rest = Specialised(loop.body, later)
     if all(r.code == "FSC402" for r in reasons) and not rest.decided:
         return None
@@ -124,6 +128,19 @@ def _is_something(loop: LoopText, value: ast.expr) -> bool:
     if isinstance(value, ast.Tuple | ast.List | ast.Dict | ast.BinOp | ast.Compare):
         return True
     return kind_of(value, loop.context) not in (NOTHING, UNKNOWN)
+
+
+def _surely_binds(statements: list[ast.stmt], name: str) -> bool:
+    """Whether statements give a name a value, whichever branches they take."""
+    for statement in statements:
+        match statement:
+            case ast.Assign() | ast.AugAssign() | ast.AnnAssign() | ast.With():
+                if name in binds(statement):
+                    return True
+            case ast.If(body=body, orelse=orelse):
+                if _surely_binds(body, name) and _surely_binds(orelse, name):
+                    return True
+    return False
 
 
 def _without_flags(loop: LoopText, code: Code, flags: set[str]) -> Code:
