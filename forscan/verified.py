@@ -197,7 +197,8 @@ def _versions(options: Options) -> tuple[Path, bytes, bytes | None, tuple[Outcom
     if not result.changed:
         for outcome in result.outcomes:
             click.echo(concise(outcome), err=True)
-        click.echo("forscan: nothing was converted, so there is nothing to verify", err=True)
+        said = "nothing was converted, so there is nothing to verify"
+        click.echo(f"forscan: {said}; give two files to compare two versions", err=True)
         return target.path, contents[0], None, ()
     converted = tuple(o for o in result.outcomes if o.status is Status.CONVERTED)
     return target.path, result.before, result.after, converted

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from forscan.report.figures import count, seconds, size
-from forscan.verify.result import Cost, Verification, preparation
+from forscan.verify.result import Cost, Verification, preparation, run_alike
 
 
 def format_verification(found: Verification) -> str:
@@ -136,6 +136,8 @@ def _break_even(found: Verification) -> str:
     if before is None or after is None:
         return "the costs are not complete"
     cheaper, dearer = ("after", "before") if after <= before else ("before", "after")
+    if run_alike(found.before, found.after):
+        return f"{cheaper} is cheaper to prepare; the runs differ by no more than they vary"
     if calls is None:
         return f"{cheaper} is cheaper to prepare and no slower to run: it wins from the first call"
     return f"{dearer} is dearer to prepare and faster to run: it wins from {calls:,.0f} calls on"

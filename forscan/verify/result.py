@@ -80,14 +80,25 @@ class Verification:
 
 
 def break_even(before: Cost, after: Cost) -> float | None:
-    """Calls until the dearer preparation has paid back through a cheaper run."""
+    """Calls until the dearer preparation has paid back through a cheaper run.
+
+    None where one version is no dearer in both, or the runs differ by no more than they vary.
+    """
     first, second = preparation(before), preparation(after)
     if first is None or second is None or before.run_s is None or after.run_s is None:
         return None
     extra, gain = first - second, after.run_s - before.run_s
-    if extra * gain <= 0:
+    if extra * gain <= 0 or run_alike(before, after):
         return None
     return extra / gain
+
+
+def run_alike(before: Cost, after: Cost) -> bool:
+    """Whether the times of a run differ by no more than they vary."""
+    if before.run_s is None or after.run_s is None:
+        return False
+    spread = max(before.run_spread_s or 0.0, after.run_spread_s or 0.0)
+    return abs(after.run_s - before.run_s) <= spread
 
 
 def preparation(cost: Cost) -> float | None:
