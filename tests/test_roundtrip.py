@@ -15,7 +15,7 @@ import pytest
 from forscan.api import convert_bytes
 from forscan.config import Config
 from forscan.types import Outcome, Selection, Status
-from tests.conftest import FIXTURES
+from tests.conftest import FIXTURES, runnable
 from tests.running import assert_same, call, jaxpr, load
 
 SCANS = sorted(FIXTURES.glob("loops/*/*.to_scan.py"))
@@ -91,14 +91,14 @@ def plain_of(source: bytes, path: Path) -> str:
     return plain(jaxpr(module, module.CALL))
 
 
-@pytest.mark.parametrize("pair", SCANS, ids=ids)
+@pytest.mark.parametrize("pair", runnable(SCANS), ids=ids)
 def test_scan_to_for_and_back(pair: Path) -> None:
     first = pair.read_bytes()
     back = there(first, pair, "for")
     assert_same_program(first, there(back, pair, "scan"), pair)
 
 
-@pytest.mark.parametrize("pair", FORIS, ids=ids)
+@pytest.mark.parametrize("pair", runnable(FORIS), ids=ids)
 def test_fori_to_for_and_back(pair: Path) -> None:
     first = pair.read_bytes()
     if b"lax.scan(" in first:
@@ -107,7 +107,7 @@ def test_fori_to_for_and_back(pair: Path) -> None:
     assert_same_program(first, there(back, pair, "fori"), pair)
 
 
-@pytest.mark.parametrize("path", LAX, ids=ids)
+@pytest.mark.parametrize("path", runnable(LAX), ids=ids)
 def test_written_by_hand_and_back(path: Path) -> None:
     first = path.read_bytes()
     to = "fori" if b"fori_loop" in first else "scan"
@@ -117,7 +117,7 @@ def test_written_by_hand_and_back(path: Path) -> None:
     assert_same_program(first, back, path)
 
 
-@pytest.mark.parametrize("pair", BACK, ids=ids)
+@pytest.mark.parametrize("pair", runnable(BACK), ids=ids)
 def test_for_to_scan_and_back_does_not_grow(pair: Path) -> None:
     first = pair.read_bytes()
     second = there(there(first, pair, "scan"), pair, "for")
@@ -125,7 +125,7 @@ def test_for_to_scan_and_back_does_not_grow(pair: Path) -> None:
     assert third == second
 
 
-@pytest.mark.parametrize("path", LAX, ids=ids)
+@pytest.mark.parametrize("path", runnable(LAX), ids=ids)
 def test_scan_and_fori_are_one_another(path: Path) -> None:
     """By its line, a scan without outputs becomes a fori_loop, and a fori_loop a scan."""
     first = path.read_bytes()
