@@ -241,10 +241,9 @@ def _step(found: Examined, source: str, to: str, chain: str) -> str | None:
         return None
     assert found.old is not None
     wrong = _types_differ(found.old.shape, new.shape)
-    if wrong is not None and any(o.assumptions for o in result.outcomes) and "(0,)" in wrong[1]:
-        wrong = f"{wrong[0]}, as declared", wrong[1]  # an array of an empty list
-    if wrong is not None and wrong[0] == "dtype" and _may_meet_nothing(found.program, result):
-        wrong = "dtype, as declared", wrong[1]
+    if wrong is not None and wrong[0] in ("shape", "dtype"):
+        if _may_meet_nothing(found.program, result):
+            wrong = f"{wrong[0]}, as declared", wrong[1]
     if wrong is not None:
         faults.append(Fault(*wrong[:1], chain, wrong[1], after))
     else:
@@ -254,7 +253,7 @@ def _step(found: Examined, source: str, to: str, chain: str) -> str | None:
 
 def _may_meet_nothing(program: Program, result: FileResult) -> bool:
     """Whether loops are so short that a number stays one, and a conversion has said so."""
-    said = any("assumes iterations" in a for o in result.outcomes for a in o.assumptions)
+    said = any("assumes" in a for o in result.outcomes for a in o.assumptions)
     return said and re.search(r"^N = [012]$", program.source, re.MULTILINE) is not None
 
 

@@ -126,7 +126,7 @@ class Carries:
     def _keeps_weak(self, function: ast.expr, depth: int) -> bool:
         """Whether a function makes weakly typed arrays, or numbers, of Python numbers."""
         path = self.context.resolve(function) or ""
-        if path.startswith(("jax.numpy.", "jax.lax.")):
+        if path.startswith(("jax.numpy.", "jax.lax.")) or path == "abs":
             return path.rsplit(".", 1)[-1] in _OF_NUMBERS
         callee = self.context.module.traced.only(function)
         match callee:

@@ -89,7 +89,9 @@ def _one_list(draft: Draft, filled: FilledList) -> Draft:
             )
         )
     if after.as_array and after.of_nothing:
-        draft = _with_some(draft, filled)
+        draft = _with_some(draft, filled, "an array of the empty list {} has one axis only")
+    elif after.as_array and after.sums:
+        draft = _with_some(draft, filled, "the sum of the empty list {} is the number 0")
     result = filled.name if filled.fresh else draft.fresh.name(f"{filled.name}_tail", "ys")
     draft = _bind_value(draft, filled, result, after.tree)
     edits = list(draft.edits)
@@ -117,8 +119,12 @@ def _one_list(draft: Draft, filled: FilledList) -> Draft:
     return replace(draft, loop=loop, edits=tuple(edits))
 
 
-def _with_some(draft: Draft, filled: FilledList) -> Draft:
-    """Says what `jnp.array(out)` relies on: it has no axes but the first where out is empty."""
+def _with_some(draft: Draft, filled: FilledList, otherwise: str) -> Draft:
+    """Says that a conversion relies on an iteration, and what of nothing would be made.
+
+    Args:
+      otherwise: what Python makes of the empty list, with `{}` for its name.
+    """
     trips = draft.trips
     if trips is not None and not trips.base:
         if trips.constant > 0:
@@ -127,12 +133,11 @@ def _with_some(draft: Draft, filled: FilledList) -> Draft:
             _reason(
                 "FSC202",
                 filled,
-                f"the loop makes no iteration, and an array of the empty list {filled.name} has no "
-                "axes of the items",
+                f"the loop makes no iteration, and {otherwise.format(filled.name)}",
                 "Keep the Python loop.",
             )
         )
-    some = f"assumes an iteration: an array of the empty list {filled.name} has one axis only"
+    some = f"assumes an iteration: {otherwise.format(filled.name)}"
     return replace(draft, assumptions=(*draft.assumptions, some))
 
 
