@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
-from forscan.analyse.interest import computes_nothing, counts_fields, is_python_work
+from forscan.analyse.interest import computes_nothing, counts_numbers, is_python_work
 from forscan.config import Config
 from forscan.find.context import parse_module
 from forscan.find.heads import IN_CLASS, is_in_class, unreadable_head
@@ -88,7 +88,7 @@ def make_plan(site: Site, config: Config, depth: int = 4) -> Plan:
         if not edits:
             raise NothingToDo
         return _with_comments(site, Plan(edits))
-    if isinstance(site.node, ast.For) and counts_fields(site.node, site.context):
+    if isinstance(site.node, ast.For) and counts_numbers(site.node, site.context):
         raise NoCandidate
     unreadable = unreadable_head(site)
     if unreadable is not None:

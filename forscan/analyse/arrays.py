@@ -252,7 +252,7 @@ def _of_subscript(
 ) -> Evidence:
     if isinstance(index, ast.Tuple) or _is_item_of_tuple(base, index, context):
         return Evidence.ARRAY
-    if _is_leaves(base, index, context):
+    if _is_leaves(base, index, context) or _is_of_lists(base, context):
         return Evidence.OTHER
     of_base = evidence(base, context, depth - 1)
     if of_base in (Evidence.ARRAY, Evidence.NUMPY):
@@ -268,6 +268,15 @@ def _is_item_of_tuple(base: ast.expr, index: ast.expr, context: FunctionContext)
         return False
     path = context.resolve(base.func) or ""
     return _gives_several(path, base) and path.rsplit(".", 1)[-1] in _TUPLES
+
+
+def _is_of_lists(base: ast.expr, context: FunctionContext) -> bool:
+    """A name of the module for a list of lists: its items have no axes to slice."""
+    if not isinstance(base, ast.Name) or base.id in context.locals:
+        return False
+    value = context.module.constants.get(base.id)
+    lists = ast.List | ast.Tuple
+    return isinstance(value, lists) and any(isinstance(e, lists) for e in value.elts)
 
 
 def _is_leaves(base: ast.expr, index: ast.expr, context: FunctionContext) -> bool:

@@ -20,14 +20,14 @@ _JOINING = {"concatenate", "hstack", "vstack", "dstack", "stack"}
 
 
 def no_array(carries: Carries, name: str, start: ast.expr) -> Iterator[Refusal]:
-    """State that Python builds: a tuple that grows, a function that is wrapped."""
+    """State that Python builds: a tuple that grows, a set, a function that is wrapped."""
     made = isinstance(start, ast.Tuple | ast.List | ast.JoinedStr)
     grows = any(
         isinstance(u, ast.BinOp) and name in names_in(u) and (made or _adds_items(u))
         for u in carries.updates(name)
     )
-    function = _is_function(carries, start)
-    if function or grows:
+    function = _is_function(carries, start) or _is_called(carries, name)
+    if function or grows or _is_set(carries, start):
         what = "a function" if function else "no array, and grows"
         yield refuse(
             "FSC405",
@@ -41,6 +41,21 @@ def _is_function(carries: Carries, start: ast.expr) -> bool:
     if isinstance(start, ast.Name):
         return bool(carries.context.module.traced.candidates(start))
     return isinstance(start, ast.Lambda)
+
+
+def _is_called(carries: Carries, name: str) -> bool:
+    """Whether the body, or what comes behind it, calls the state."""
+    nodes = carries.context.nodes
+    return any(
+        isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id == name
+        for n in nodes
+    )
+
+
+def _is_set(carries: Carries, start: ast.expr) -> bool:
+    if isinstance(start, ast.Call):
+        return carries.context.resolve(start.func) in ("set", "frozenset")
+    return isinstance(start, ast.Set)
 
 
 def growth(carries: Carries, name: str) -> Iterator[Refusal]:

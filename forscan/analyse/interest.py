@@ -2,18 +2,20 @@
 
 They have no state that one iteration hands to the next, and collect no values, so there
 is nothing that a scan could carry or give out; or they ask objects for their types, names
-and attributes, and compute nothing; or they count with fields that are Python numbers.
+and attributes, and compute nothing; or they count with fields that are Python numbers, or add
+up numbers that stand there.
 """
 
 from __future__ import annotations
 
 import ast
 
+from forscan.analyse.carries import is_number
 from forscan.analyse.lists import appended
-from forscan.analyse.state import state_of
+from forscan.analyse.state import carries_of, state_of
 from forscan.find.context import FunctionContext
 from forscan.syntax.names import dotted, target_names
-from forscan.syntax.walk import walk_all
+from forscan.syntax.walk import walk, walk_all
 
 # What a loop without state or outputs may be there for.
 _CALLBACKS = ("jax.debug.", "jax.pure_callback", "jax.experimental.", "jax.effects_barrier")
@@ -72,8 +74,13 @@ def _handles_objects(loop: ast.For, context: FunctionContext) -> bool:
 _NUMBERS = {"int", "float", "bool"}
 
 
-def counts_fields(loop: ast.For, context: FunctionContext) -> bool:
-    """Whether a body computes with Python numbers only, of fields that are declared as such."""
+def counts_numbers(loop: ast.For, context: FunctionContext) -> bool:
+    """Whether a body computes with Python numbers only."""
+    return _counts_fields(loop, context) or _adds_up_literals(loop, context)
+
+
+def _counts_fields(loop: ast.For, context: FunctionContext) -> bool:
+    """Whether a body computes with fields that are declared as Python numbers."""
     if not isinstance(loop.iter, ast.Call) or context.resolve(loop.iter.func) != "range":
         return False
     fields = _number_fields(context)
@@ -99,6 +106,34 @@ def counts_fields(loop: ast.For, context: FunctionContext) -> bool:
         elif not isinstance(node, arithmetic):
             return False
     return used
+
+
+def _adds_up_literals(loop: ast.For, context: FunctionContext) -> bool:
+    """Whether a body only adds literal numbers to numbers: there is no array to be seen."""
+    items = loop.iter
+    if isinstance(items, ast.Call) and context.resolve(items.func) == "enumerate" and items.args:
+        items = items.args[0]
+    if not isinstance(items, ast.Tuple | ast.List) or not all(map(is_number, items.elts)):
+        return False
+    state = state_of(loop, context)
+    carries = carries_of(loop, state, context)
+    if not state.carried or set(state.carried) != carries.numbers or state.last:
+        return False
+    numbers = {*state.carried, *target_names(loop.target)}
+    for node in walk_all(loop.body):
+        match node:
+            case ast.If() | ast.Pass():
+                continue
+            case ast.Assign(value=value) | ast.AugAssign(value=value):
+                parts = list(walk(value))
+                plain = ast.BinOp | ast.UnaryOp | ast.Constant | ast.Name
+                if not all(isinstance(p, plain) for p in parts if isinstance(p, ast.expr)):
+                    return False
+                if not {p.id for p in parts if isinstance(p, ast.Name)} <= numbers:
+                    return False
+            case ast.stmt():
+                return False
+    return True
 
 
 def _number_fields(context: FunctionContext) -> set[str]:
