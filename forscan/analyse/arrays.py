@@ -298,6 +298,8 @@ def _of_name(node: ast.Name, context: FunctionContext, depth: int) -> Evidence:
     annotated = _annotation(node.id, context)
     if annotated is not None:
         return annotated
+    if node.id in context.parameters and _is_given_a_list(node.id, context):
+        return Evidence.OTHER
     found = [evidence(v, context, depth - 1) for v in assigned_values(node.id, context)]
     if not found and node.id not in context.locals:
         constant = context.module.constants.get(node.id)
@@ -306,6 +308,28 @@ def _of_name(node: ast.Name, context: FunctionContext, depth: int) -> Evidence:
     if known and (node.id not in context.parameters or set(found) == {Evidence.OTHER}):
         return known[0] if len(set(known)) == 1 else Evidence.UNKNOWN
     return _of_uses(node, context)
+
+
+def _is_given_a_list(name: str, context: FunctionContext) -> bool:
+    """Whether a call in the module hands the function a list or tuple that is written out."""
+    if not isinstance(context.node, ast.FunctionDef):
+        return False
+    functions = context.module.functions
+    place = [p.arg for p in (*context.node.args.posonlyargs, *context.node.args.args)]
+    for call in functions.calls_of.get(context.node.name, ()):
+        if context.node not in functions.lookup(context.node.name, call):
+            continue
+        given = {k.arg: k.value for k in call.keywords}
+        argument = dict(zip(place, call.args, strict=False)).get(name, given.get(name))
+        values = [argument]
+        if isinstance(argument, ast.Name):
+            scope = functions.enclosing(call)
+            values = []
+            if isinstance(scope, ast.FunctionDef):
+                values += assigned_values(argument.id, FunctionContext(context.module, scope))
+        if any(isinstance(v, ast.List | ast.Tuple) for v in values):
+            return True
+    return False
 
 
 def _is_static(name: str, context: FunctionContext) -> bool:

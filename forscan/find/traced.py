@@ -194,6 +194,15 @@ class Functions:
         return found
 
     @cached_property
+    def calls_of(self) -> dict[str, list[ast.Call]]:
+        """The calls of each name."""
+        found: dict[str, list[ast.Call]] = {}
+        for call in self.calls:
+            if isinstance(call.func, ast.Name):
+                found.setdefault(call.func.id, []).append(call)
+        return found
+
+    @cached_property
     def methods(self) -> dict[str, list[Function]]:
         found: dict[str, list[Function]] = {}
         for function in self.all:
