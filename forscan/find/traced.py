@@ -298,10 +298,11 @@ class Functions:
         return count
 
     def _is_wrapped(self, target: ast.Name) -> bool:
-        """Whether a name is the target of `f = jit(f)`."""
+        """Whether a name is the target of `f = jit(f)`, which computes the same."""
         match self.parents.get(target):
-            case ast.Assign(value=ast.Call(args=[ast.Name(id=name), *_])):
-                return name == target.id
+            case ast.Assign(value=ast.Call(func=function, args=[ast.Name(id=name), *_])):
+                wrapper = (dotted(function) or "").rsplit(".", 1)[-1]
+                return name == target.id and wrapper in ("jit", "checkpoint", "remat")
         return False
 
     @cached_property
