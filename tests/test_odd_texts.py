@@ -16,32 +16,27 @@ from tests.invariants import faults
 
 HEAD = "import jax\nimport jax.numpy as jnp\nfrom jax import lax\n\n\n@jax.jit\n"
 
-# (form, text behind the head, what must be in the result)
+# text behind the head, and what must be in the result as a scan
 TEXTS = {
     "a backslash that joins a blank line": (
-        "scan",
         "def f(x):\n    for _ in range(3):\n        x = 0.5 * x \\\n  \n    return x\n",
         "        x = 0.5 * x\n        return x, None\n",
     ),
     "old ends of lines around an else": (
-        "scan",
         "def f(x):\r    for _ in range(3):\r        x = 2 * x\r    else:\r        x = -x\r    return x\r",
         "lax.scan(step, x, None, length=3)\r    x = -x\r",
     ),
     "a function in brackets": (
-        "scan",
         "def step(x, e):\n    return x + e, jnp.sin(x)\n\n\n@jax.jit\ndef f(x, xs):\n    ys = []\n"
         "    for e in xs:\n        x, y = ((step))(x, e)\n        ys.append(y)\n"
         "    return x, jnp.stack(ys)\n",
         "return ((step))(x, e)\n",
     ),
     "a scan in a decorator": (
-        "scan",
         "@lax.scan(step, start, forces)[0]\ndef f(x):\n    return x\n",
         "@lax.scan(step, start, forces, unroll=2)[0]\n",
     ),
     "a comment for the next loop that stands too far in": (
-        "scan",
         "def f(x):\n    for _ in range(3):\n        x = 2 * x\n\n        # forscan: ignore\n"
         "    for _ in range(3):\n        x = x + 1\n    return x\n",
         "        # forscan: ignore\n    for _ in range(3):\n",
@@ -51,8 +46,8 @@ TEXTS = {
 
 @pytest.mark.parametrize("name", TEXTS)
 def test_converted_without_a_fault(name: str) -> None:
-    form, text, wanted = TEXTS[name]
-    config = Config(to=form, unroll="2" if "unroll" in wanted else None, everything=True)
+    text, wanted = TEXTS[name]
+    config = Config(to="scan", unroll="2" if "unroll" in wanted else None, everything=True)
     content = (HEAD + text).encode()
     assert list(faults(content, Path("a.py"), config, sound=True)) == []
     assert wanted in convert_bytes(content, Path("a.py"), config).after.decode()

@@ -241,14 +241,20 @@ def _step(found: Examined, source: str, to: str, chain: str) -> str | None:
         return None
     assert found.old is not None
     wrong = _types_differ(found.old.shape, new.shape)
-    if wrong is not None and wrong[0] in ("shape", "dtype"):
-        if _may_meet_nothing(found.program, result):
-            wrong = f"{wrong[0]}, as declared", wrong[1]
+    if wrong is not None and _is_of_nothing(wrong) and _may_meet_nothing(found.program, result):
+        wrong = f"{wrong[0]}, as declared", wrong[1]
     if wrong is not None:
         faults.append(Fault(*wrong[:1], chain, wrong[1], after))
     else:
         found.new[chain] = (after, new)
     return after
+
+
+def _is_of_nothing(wrong: tuple[str, str]) -> bool:
+    """Whether a result has another type, or was the sum or the array of an empty list."""
+    return wrong[0] == "dtype" or (
+        wrong[0] == "shape" and re.search(r" \((0,)?\) became ", wrong[1]) is not None
+    )
 
 
 def _may_meet_nothing(program: Program, result: FileResult) -> bool:

@@ -321,12 +321,9 @@ def _is_given_a_list(name: str, context: FunctionContext) -> bool:
             continue
         given = {k.arg: k.value for k in call.keywords}
         argument = dict(zip(place, call.args, strict=False)).get(name, given.get(name))
-        values = [argument]
-        if isinstance(argument, ast.Name):
-            scope = functions.enclosing(call)
-            values = []
-            if isinstance(scope, ast.FunctionDef):
-                values += assigned_values(argument.id, FunctionContext(context.module, scope))
+        values, scope = [argument], functions.enclosing(call)
+        if isinstance(argument, ast.Name) and isinstance(scope, ast.FunctionDef):
+            values += assigned_values(argument.id, FunctionContext(context.module, scope))
         if any(isinstance(v, ast.List | ast.Tuple) for v in values):
             return True
     return False

@@ -108,66 +108,71 @@ class Carries:
         starts = {name: self.start(name) for name in self.carried}
         return {n for n, start in starts.items() if start is not None and is_number(start)}
 
-    def is_weak(self, start: ast.expr, depth: int = 4) -> bool:
+    def is_weak(self, start: ast.expr) -> bool:
         """Whether a start is a Python number, or made of nothing else: `jnp.tanh(0.7)`."""
-        if depth == 0:
-            return False
-        match start:
+        return self._is_weak(start, None, 4)
+
+    def _is_weak(self, node: ast.expr, given: set[str] | None, depth: int) -> bool:
+        """Whether an expression is made of Python numbers alone.
+
+        Args:
+          given: in a function that is called with numbers, its parameters.
+          depth: how many names and functions are still followed.
+        """
+        match node:
+            case ast.Name(id=name) if given is not None:
+                return name in given
             case ast.Name(id=name):
                 before = [] if name in self.context.parameters else self.starts(name)
-                return len(before) == 1 and self.is_weak(before[0], depth - 1)
+                return depth > 0 and len(before) == 1 and self._is_weak(before[0], None, depth - 1)
             case ast.Call(args=arguments, keywords=[]) if arguments:
-                numbers = all(self.is_weak(a, depth - 1) for a in arguments)
-                return numbers and self._keeps_weak(start.func, depth)
+                numbers = all(self._is_weak(a, given, depth) for a in arguments)
+                return numbers and self._keeps_weak(node.func, depth)
             case ast.BinOp(left=left, right=right):
-                return self.is_weak(left, depth) and self.is_weak(right, depth)
-        return is_number(start)
+                return self._is_weak(left, given, depth) and self._is_weak(right, given, depth)
+            case ast.UnaryOp(operand=operand):
+                return self._is_weak(operand, given, depth)
+        return is_number(node)
 
     def _keeps_weak(self, function: ast.expr, depth: int) -> bool:
         """Whether a function makes weakly typed arrays, or numbers, of Python numbers."""
         path = self.context.resolve(function) or ""
         if path.startswith(("jax.numpy.", "jax.lax.")) or path == "abs":
             return path.rsplit(".", 1)[-1] in _OF_NUMBERS
-        callee = self.context.module.traced.only(function)
+        callee = self.context.module.traced.only(function) if depth > 0 else None
         match callee:
             case ast.FunctionDef(body=[ast.Return(value=ast.expr() as value)]):
-                return self._is_of(value, set(parameters(callee)), depth - 1)
+                return self._is_weak(value, set(parameters(callee)), depth - 1)
         return False
 
-    def _is_of(self, value: ast.expr, names: set[str], depth: int) -> bool:
-        """Whether an expression is weakly typed where these names are."""
-        match value:
-            case ast.Name(id=name):
-                return name in names
-            case ast.BinOp(left=left, right=right):
-                return self._is_of(left, names, depth) and self._is_of(right, names, depth)
-            case ast.UnaryOp(operand=operand):
-                return self._is_of(operand, names, depth)
-            case ast.Call(args=arguments, keywords=[]) if arguments and depth > 0:
-                given = all(self._is_of(a, names, depth) for a in arguments)
-                return given and self._keeps_weak(value.func, depth)
-        return is_number(value)
+    def may_start_weakly(self, name: str) -> bool:
+        """Whether a name may be made of numbers before the loop."""
+        start = self.start(name)
+        return self.may_be_weak(start if start is not None else ast.Name(name))
 
     def may_be_weak(self, start: ast.expr) -> bool:
         """Whether a start is made of numbers, or of arguments that may be handed in as such."""
-        if self.is_weak(start) or self.is_weak_array(start):
+        if self._is_made_weak(start):
             return True
         match start:
             case ast.Name(id=name):
                 return self.context.is_bare(name)
             case ast.Call(func=ast.Name(id=made)) if made[:1].isupper():  # State(0.5, x)
                 fields = [*start.args, *(k.value for k in start.keywords)]
-                return any(self.is_weak(f) or self.is_weak_array(f) for f in fields)
+                return any(map(self._is_made_weak, fields))
             case ast.Call(args=[argument], keywords=[]) if self._keeps_weak(start.func, 1):
                 return self.may_be_weak(argument)
             case ast.Tuple(elts=fields):
-                return any(self.is_weak(f) or self.is_weak_array(f) for f in fields)
+                return any(map(self._is_made_weak, fields))
             case ast.BinOp(left=left, op=op, right=right) if not isinstance(op, ast.MatMult):
                 sides = [s for s in (left, right) if not isinstance(s, ast.Constant)]
                 return all(map(self.may_be_weak, sides))
             case ast.UnaryOp(operand=operand):
                 return self.may_be_weak(operand)
         return False
+
+    def _is_made_weak(self, start: ast.expr) -> bool:
+        return self.is_weak(start) or self.is_weak_array(start)
 
     def is_weak_array(self, start: ast.expr) -> bool:
         """Whether a start is an array made of a number: `jnp.array(0.5)`, `jnp.full(3, 0.5)`."""

@@ -44,12 +44,9 @@ def _is_function(carries: Carries, start: ast.expr) -> bool:
 
 
 def _is_called(carries: Carries, name: str) -> bool:
-    """Whether the body, or what comes behind it, calls the state."""
-    nodes = carries.context.nodes
-    return any(
-        isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id == name
-        for n in nodes
-    )
+    """Whether the function around the loop calls the state."""
+    calls = carries.context.module.functions.calls_of.get(name, ())
+    return any(call in carries.context.nodes for call in calls)
 
 
 def _is_set(carries: Carries, start: ast.expr) -> bool:

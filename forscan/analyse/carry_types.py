@@ -37,9 +37,9 @@ def unsteady(carries: Carries, collected: tuple[ast.expr, ...] = ()) -> Iterator
 
 def promoted(carries: Carries, name: str) -> bool:
     """Whether a scan may make something else of the number that a name starts with."""
-    start = carries.start(name)
     if carries.context.module.names_half_precision:
-        return carries.may_be_weak(start if start is not None else ast.Name(name))
+        return carries.may_start_weakly(name)
+    start = carries.start(name)
     if start is None or not is_number(start) or isinstance(ast.literal_eval(start), float):
         return False
     return not all(_stays_integer(carries, u, name) for u in carries.updates(name))
@@ -54,7 +54,7 @@ def _of(carries: Carries, name: str, collected: tuple[ast.expr, ...]) -> Iterato
         yield from no_array(carries, name, start)
     yield from growth(carries, name)
     yield from weak_visitor(carries, name)
-    yield from mixed_precision(carries, name, start)
+    yield from mixed_precision(carries, name)
     if start is None:
         return
     if isinstance(start, ast.Constant) and start.value is None:

@@ -35,11 +35,11 @@ _SETTLES = {
 }  # fmt: skip
 
 
-def mixed_precision(carries: Carries, name: str, start: ast.expr | None) -> Iterator[Refusal]:
+def mixed_precision(carries: Carries, name: str) -> Iterator[Refusal]:
     """State that may be computed in another precision than in Python."""
     if not carries.context.module.names_half_precision:
         return
-    if not carries.may_be_weak(start if start is not None else ast.Name(name)):
+    if not carries.may_start_weakly(name):
         return
     found = next(_Meetings(carries, name).narrow(), None)
     if found is not None:

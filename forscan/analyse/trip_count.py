@@ -20,6 +20,11 @@ class Extent:
     base: str
     constant: int
 
+    @property
+    def number(self) -> int | None:
+        """Its value, where that is known."""
+        return None if self.base else self.constant
+
     def __add__(self, other: int) -> Extent:
         return Extent(self.base, self.constant + other)
 

@@ -16,7 +16,7 @@ from functools import cached_property
 from typing import Any
 
 from forscan.find.imports import SAME, Imports
-from forscan.syntax.names import binds, bound_in, dotted, own_statements, parameters, walk_scope
+from forscan.syntax.names import bindings, binds, bound_in, dotted, own_statements, parameters
 from forscan.syntax.walk import walk
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -279,30 +279,18 @@ class Functions:
     def bindings(self, scope: Function | ast.Lambda | None) -> Counter[str]:
         """How often a function, or the module, binds each name; `f = jit(f)` does not count."""
         if scope not in self._bindings:
-            self._bindings[scope] = self._count_bindings(scope)
+            body = self.module.body if scope is None else scope.body
+            bound = bindings(body if isinstance(body, list) else [body], comprehensions=True)
+            found = Counter(name for name, node in bound if not self._is_wrapped(name, node))
+            self._bindings[scope] = found
         return self._bindings[scope]
 
-    def _count_bindings(self, scope: Function | ast.Lambda | None) -> Counter[str]:
-        count: Counter[str] = Counter()
-        body = self.module.body if scope is None else scope.body
-        for node in walk_scope(body if isinstance(body, list) else [body]):
-            match node:
-                case ast.Name(id=name, ctx=ast.Store()) if not self._is_wrapped(node):
-                    count[name] += 1
-                case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
-                    count[name] += 1
-                case ast.ClassDef(name=name):
-                    count[name] += 1
-                case ast.Import() | ast.ImportFrom():
-                    count.update((a.asname or a.name).split(".")[0] for a in node.names)
-        return count
-
-    def _is_wrapped(self, target: ast.Name) -> bool:
+    def _is_wrapped(self, name: str, target: ast.AST) -> bool:
         """Whether a name is the target of `f = jit(f)`, which computes the same."""
         match self.parents.get(target):
-            case ast.Assign(value=ast.Call(func=function, args=[ast.Name(id=name), *_])):
+            case ast.Assign(value=ast.Call(func=function, args=[ast.Name(id=given), *_])):
                 wrapper = (dotted(function) or "").rsplit(".", 1)[-1]
-                return name == target.id and wrapper in ("jit", "checkpoint", "remat")
+                return name == given and wrapper in ("jit", "checkpoint", "remat")
         return False
 
     @cached_property

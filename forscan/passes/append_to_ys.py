@@ -125,9 +125,9 @@ def _with_some(draft: Draft, filled: FilledList, otherwise: str) -> Draft:
     Args:
       otherwise: what Python makes of the empty list, with `{}` for its name.
     """
-    trips = draft.trips
-    if trips is not None and not trips.base:
-        if trips.constant > 0:
+    trips = draft.trips.number if draft.trips is not None else None
+    if trips is not None:
+        if trips > 0:
             return draft
         raise Refused(
             _reason(

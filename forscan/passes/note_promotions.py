@@ -16,8 +16,8 @@ from forscan.passes.draft import Draft
 
 def note_promotions(draft: Draft) -> Draft:
     """Says which starts have another type where the loop makes no iteration or one."""
-    trips = draft.trips
-    if not draft.state.carried or (trips is not None and not trips.base and trips.constant > 1):
+    trips = draft.trips.number if draft.trips is not None else None
+    if not draft.state.carried or (trips is not None and trips > 1):
         return draft
     carries = carries_of(draft.statement, draft.state, draft.context)
     names = [name for name in draft.state.carried if promoted(carries, name)]

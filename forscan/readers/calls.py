@@ -110,6 +110,10 @@ _WORDS = {
 }
 
 
+def _word(node: ast.AST) -> str:
+    return _WORDS.get(type(node), f"a {type(node).__name__.lower()}")
+
+
 def check_place(site: Site) -> None:
     """The call must be evaluated exactly once in a simple statement.
 
@@ -121,12 +125,10 @@ def check_place(site: Site) -> None:
     parent = context.parent(node)
     while not isinstance(parent, ast.stmt):
         if not isinstance(parent, _TRANSPARENT):
-            what = _WORDS.get(type(parent), f"a {type(parent).__name__.lower()}")
-            raise Refused(_misplaced(site, f"inside {what}"))
+            raise Refused(_misplaced(site, f"inside {_word(parent)}"))
         node, parent = parent, context.parent(parent)
     if not isinstance(parent, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Return | ast.Expr):
-        what = _WORDS.get(type(parent), f"a {type(parent).__name__.lower()}")
-        raise Refused(_misplaced(site, f"in the header of {what}"))
+        raise Refused(_misplaced(site, f"in the header of {_word(parent)}"))
     source = context.source
     start, end = source.start(parent), source.end(parent)
     before = source.text[source.line_start(start) : start]

@@ -106,33 +106,24 @@ def own_definition(site: Site, function: ast.Name) -> ast.FunctionDef | ast.Assi
         for n in inside
         if isinstance(n, ast.Name) and n.id == function.id and isinstance(n.ctx, ast.Load)
     ]
-    if uses != [function] or context.module.traced.only(function) is None:
-        return None
+    found = context.module.traced.only(function) if uses == [function] else None
+    statement = context.parent(found) if isinstance(found, ast.Lambda) else found
     block = block_of(site.statement, context)
-    for statement in block[: block.index(site.statement)]:
-        match statement:
-            case ast.FunctionDef(name=name) if name == function.id:
-                return statement
-            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Lambda()) if name == function.id:
-                return statement
+    if statement not in block[: block.index(site.statement)]:
+        return None
+    match statement:
+        case ast.FunctionDef() | ast.Assign(targets=[ast.Name()]):
+            return statement
     return None
 
 
 def _module_function(site: Site, function: ast.Name) -> ast.FunctionDef | None:
     """A function at the top of the module whose names mean the same at the call."""
-    found = next(
-        (
-            s
-            for s in site.context.module.tree.body
-            if isinstance(s, ast.FunctionDef) and s.name == function.id
-        ),
-        None,
-    )
-    if found is None or found is not site.context.module.traced.only(function):
+    module = site.context.module
+    found = module.traced.only(function)
+    if not isinstance(found, ast.FunctionDef) or found not in module.tree.body:
         return None
-    if set(free_names(found)) & site.context.locals:
-        return None
-    return found
+    return None if set(free_names(found)) & site.context.locals else found
 
 
 def _is_plain(node: ast.FunctionDef, takes: Takes) -> bool:

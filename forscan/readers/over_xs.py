@@ -48,12 +48,6 @@ class OverXs:
         self.constant = None if self.xs is not None else "None"
         if self.xs is not None and _has_no_leaves(self.xs):
             self.constant, self.xs = self.text(self.xs), None
-        if self.xs is None and self.length is None:
-            raise self.refusal(
-                "FSC306",
-                "there are no xs and there is no length: nothing says how many iterations there are",
-                "Pass length= to the call.",
-            )
         self.reverse = self.flag("reverse")
         self.elements = None
         if self.xs is not None:
@@ -127,6 +121,12 @@ class OverXs:
     # The trip count.
 
     def check_trips(self) -> None:
+        if self.xs is None and self.length is None:
+            raise self.refusal(
+                "FSC306",
+                "there are no xs and there is no length: nothing says how many iterations there are",
+                "Pass length= to the call.",
+            )
         if self.length is not None:
             check_length(self.site, self.length)
         elif isinstance(self.xs, ast.Call):

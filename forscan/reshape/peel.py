@@ -55,7 +55,8 @@ def peel_first(loop: LoopText, reasons: list[Refusal]) -> Reshaped | None:
     space = _Reader(loop).space()
     if space is None or (space.index and space.index[0] in binds(loop.node.body)):
         return None
-    if space.trips is not None and not space.trips.base and space.trips.constant < 2:
+    trips = space.trips.number if space.trips is not None else None
+    if trips is not None and trips < 2:
         return None  # nothing would be left for a loop
     first = Specialised(loop.body, _knowledge(loop, space, Part.FIRST))
     later = _knowledge(loop, space, Part.REST)

@@ -182,25 +182,35 @@ def binds(nodes: ast.AST | Iterable[ast.AST]) -> dict[str, None]:
 
 def bound_in(body: Iterable[ast.AST]) -> set[str]:
     """The names that a scope binds, which is quicker than `binds` and has no order."""
-    found: set[str] = set()
+    return {name for name, _ in bindings(body)}
+
+
+def bindings(
+    body: Iterable[ast.AST], comprehensions: bool = False
+) -> Iterator[tuple[str, ast.AST]]:
+    """Each time that a scope binds a name, and the node that does.
+
+    Args:
+      comprehensions: whether their targets count, which are names of their own.
+    """
     inner: set[ast.AST] = set()  # the targets of comprehensions
     for node in walk_scope(body):
         kind = type(node)
         if kind is ast.Name:
             assert isinstance(node, ast.Name)
             if type(node.ctx) is ast.Store and node not in inner:
-                found.add(node.id)
+                yield node.id, node
         elif kind in _BINDING:
             if isinstance(node, ast.comprehension):
-                inner.update(walk(node.target))
+                inner.update(() if comprehensions else walk(node.target))
             elif isinstance(node, ast.Import | ast.ImportFrom):
-                found.update((a.asname or a.name).split(".")[0] for a in node.names)
+                yield from (((a.asname or a.name).split(".")[0], node) for a in node.names)
             else:
                 name = (
                     node.rest if isinstance(node, ast.MatchMapping) else getattr(node, "name", None)
                 )
-                found.update([name] if name else [])
-    return found
+                if name:
+                    yield name, node
 
 
 _BINDING = {
