@@ -9,10 +9,11 @@ from __future__ import annotations
 import ast
 from enum import Enum
 
+from forscan.analyse.handed import argument
 from forscan.facts import Value
 from forscan.find.context import FunctionContext
 from forscan.model import Spelling
-from forscan.syntax.names import is_place
+from forscan.syntax.names import is_place, walk_scope
 from forscan.syntax.walk import walk
 
 _ARRAY_ATTRIBUTES = {
@@ -135,7 +136,7 @@ def is_array(expression: ast.expr, context: FunctionContext) -> bool:
     return evidence(expression, context) in (Evidence.ARRAY, Evidence.NUMPY)
 
 
-def evidence(expression: ast.expr, context: FunctionContext, depth: int = 4) -> Evidence:
+def evidence(expression: ast.expr, context: FunctionContext, depth: int = 5) -> Evidence:
     """What the source shows about the value of an expression."""
     if depth == 0:
         return Evidence.UNKNOWN
@@ -222,13 +223,33 @@ def _of_call(node: ast.Call, context: FunctionContext, depth: int) -> Evidence:
         if node.func.attr in ("items", "keys", "values", "split"):
             return Evidence.OTHER
         if node.func.attr in ARRAY_METHODS:
-            return Evidence.ARRAY
+            of_base = evidence(node.func.value, context, depth - 1)
+            return of_base if of_base is Evidence.NUMPY else Evidence.ARRAY
         if is_place(node.func.value):  # out.at[i].set(…)
             return Evidence.ARRAY
         return Evidence.UNKNOWN
     callee = context.module.traced.only(node.func)
-    returns = None if callee is None or isinstance(callee, ast.Lambda) else callee.returns
-    return (_of_annotation(returns) if returns is not None else None) or Evidence.UNKNOWN
+    return (
+        _of_result(callee, context, depth)
+        if isinstance(callee, ast.FunctionDef)
+        else Evidence.UNKNOWN
+    )
+
+
+def _of_result(callee: ast.FunctionDef, context: FunctionContext, depth: int) -> Evidence:
+    """What a function of the module gives back, by all of its returns and its annotation."""
+    said = _of_annotation(callee.returns) if callee.returns is not None else None
+    if callee.decorator_list or said is Evidence.OTHER:
+        return said or Evidence.UNKNOWN
+    inside = FunctionContext(context.module, callee)
+    own = list(walk_scope(callee.body))
+    if any(isinstance(n, ast.Yield | ast.YieldFrom) for n in own):
+        return Evidence.OTHER
+    returned = [n.value or ast.Constant(None) for n in own if isinstance(n, ast.Return)]
+    found = {evidence(value, inside, depth - 1) for value in returned}
+    if found and found <= {Evidence.ARRAY, Evidence.NUMPY}:
+        return Evidence.NUMPY if Evidence.NUMPY in found else Evidence.ARRAY
+    return said or Evidence.UNKNOWN
 
 
 def _gives_several(path: str, node: ast.Call) -> bool:
@@ -290,7 +311,7 @@ def _is_leaves(base: ast.expr, index: ast.expr, context: FunctionContext) -> boo
 def _of_name(node: ast.Name, context: FunctionContext, depth: int) -> Evidence:
     around = context.around(node.id)
     if around is not None:
-        return evidence(node, around, depth - 1)
+        return evidence(node, around, depth)
     if _is_starred(node.id, context) or _is_static(node.id, context):
         return Evidence.OTHER
     if node.id in context.variadic:
@@ -315,15 +336,13 @@ def _is_given_a_list(name: str, context: FunctionContext) -> bool:
     if not isinstance(context.node, ast.FunctionDef):
         return False
     functions = context.module.functions
-    place = [p.arg for p in (*context.node.args.posonlyargs, *context.node.args.args)]
     for call in functions.calls_of.get(context.node.name, ()):
         if context.node not in functions.lookup(context.node.name, call):
             continue
-        given = {k.arg: k.value for k in call.keywords}
-        argument = dict(zip(place, call.args, strict=False)).get(name, given.get(name))
-        values, scope = [argument], functions.enclosing(call)
-        if isinstance(argument, ast.Name) and isinstance(scope, ast.FunctionDef):
-            values += assigned_values(argument.id, FunctionContext(context.module, scope))
+        handed = argument(name, context.node, call)
+        values, scope = [handed], functions.enclosing(call)
+        if isinstance(handed, ast.Name) and isinstance(scope, ast.FunctionDef):
+            values += assigned_values(handed.id, FunctionContext(context.module, scope))
         if any(isinstance(v, ast.List | ast.Tuple) for v in values):
             return True
     return False

@@ -11,8 +11,10 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 
 from forscan.analyse.arguments import Argument
+from forscan.analyse.arrays import Evidence, evidence
 from forscan.analyse.climb import Climb, Place
 from forscan.analyse.floating import Floating
+from forscan.analyse.handed import given
 from forscan.analyse.numbers import LARGEST_INDEX
 from forscan.analyse.settled import Settled
 from forscan.analyse.use import Kind, Use
@@ -185,6 +187,12 @@ class Uses:
             uses = inner.of_item(name, items.index(True))
         else:
             uses = inner.of(name, integer=True)
+        for use in uses:
+            if use.read is not None and self._is_no_array(
+                use.read.value, callee, context, argument
+            ):
+                what = f"an index of {ast.unparse(use.read.value)} (no JAX array) in {shown}"
+                return Use(node, Kind.CONCRETE, what)
         worst = max(uses, key=lambda u: u.kind, default=None)
         if worst is None:
             return Use(node, Kind.PURE, "nothing")
@@ -195,6 +203,20 @@ class Uses:
         if any(u.kind is Kind.ARITHMETIC for u in uses):
             return Use(node, Kind.ARITHMETIC, f"a number in {shown}")
         return Use(node, Kind.PURE, f"an index in {shown}")
+
+    def _is_no_array(
+        self,
+        read: ast.expr,
+        callee: Function | ast.Lambda,
+        inside: FunctionContext,
+        argument: Argument,
+    ) -> bool:
+        """Whether a called function reads at an index what no tracer can index."""
+        found = evidence(read, inside)
+        handed = given(read, callee, inside, argument.call)
+        if found is not Evidence.NUMPY and handed is not None:
+            found = evidence(handed, self.context)
+        return found not in (Evidence.ARRAY, Evidence.UNKNOWN)
 
 
 def _is_left_open(callee: Function | ast.Lambda) -> bool:
