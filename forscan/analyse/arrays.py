@@ -252,6 +252,21 @@ def _of_result(callee: ast.FunctionDef, context: FunctionContext, depth: int) ->
     return said or Evidence.UNKNOWN
 
 
+def gives_an_array(node: ast.Call, context: FunctionContext) -> bool:
+    """Whether a call is one of a function of JAX that gives one array."""
+    path = context.resolve(node.func) or ""
+    return path.startswith(_ARRAY_PREFIXES) and not _gives_several(path, node)
+
+
+def has_a_shape(expression: ast.expr, context: FunctionContext) -> bool:
+    """Whether the function asks an expression for what only an array has: a shape, a method."""
+    parents = context.module.functions.parents
+    of = (parents.get(node) for node in context.alike(expression))
+    return any(
+        isinstance(p, ast.Attribute) and p.attr in _ARRAY_ATTRIBUTES - {"real", "imag"} for p in of
+    )
+
+
 def _gives_several(path: str, node: ast.Call) -> bool:
     """Whether a function of jax or NumPy gives back more than one array."""
     if not path.startswith((*_ARRAY_PREFIXES, "numpy.")) or path.startswith("jax.random."):

@@ -12,7 +12,7 @@ from forscan.analyse.kinds import ARRAY, kind_of
 from forscan.analyse.numbers import LARGEST_INDEX, Numbers
 from forscan.analyse.settled import Settled
 from forscan.analyse.static_values import STATIC_ATTRIBUTES
-from forscan.analyse.traced_bounds import traced_parameters
+from forscan.analyse.tracers import is_tracer
 from forscan.analyse.use import Kind, Use, worst
 from forscan.find.context import FunctionContext
 from forscan.syntax.names import is_place, names_in
@@ -44,10 +44,13 @@ class Place:
         return self.context.module.functions.parents.get(node)
 
     def is_array(self, node: ast.expr) -> bool:
-        """Whether an operand is an array for sure."""
-        if isinstance(node, ast.Name) and node.id in traced_parameters(self.context):
-            return True
-        return kind_of(node, self.context) == ARRAY
+        """Whether an operand is a number of JAX or Python, as far as anything shows."""
+        return self.is_tracer(node) or kind_of(node, self.context) == ARRAY
+
+    def is_tracer(self, node: ast.expr) -> bool:
+        """Whether an operand is an array for sure, and no Python number."""
+        state = self.settled.arrays if self.settled is not None else ()
+        return is_tracer(node, self.context, state)
 
     def meets_floats(self, value: ast.expr, op: ast.operator, other: ast.expr | None) -> bool:
         """Whether an integer meets floating-point numbers: they take any integer the same way.
@@ -71,7 +74,8 @@ class Climb:
       value: the largest Python-only expression so far.
       child: what has been passed, a part of `parent`.
       python_only: whether only Python numbers have been met.
-      is_array: whether an array has been met.
+      is_array: whether an array has been met, as far as anything shows.
+      is_tracer: whether one has for sure.
       floats: whether a floating-point array has been, which takes any integer.
       hazard: what Python computes otherwise than int32 arithmetic would.
     """
@@ -84,6 +88,7 @@ class Climb:
     child: ast.AST = field(init=False)
     python_only: bool = field(init=False)
     is_array: bool = False
+    is_tracer: bool = False
     floats: bool = False
     hazard: str = ""
 
@@ -185,15 +190,24 @@ class Climb:
             self.value = parent
             self.hazard = self.hazard or self.numbers.wraps(parent)
             return None
-        array = self.place.is_array(other)
-        if self.python_only and isinstance(parent.op, _WRAPPING) and not array:
+        wraps = "" if self.is_tracer or self.place.is_tracer(other) else self._may_wrap(parent)
+        if wraps:
             # Of a Python integer it would wrap around; so it is computed as a whole.
-            return Use(self.node, Kind.HAZARD, "an exponent or a shift", value=parent)
+            return Use(self.node, Kind.HAZARD, wraps, value=parent)
         if self.python_only and not self.floats:
             self.floats = self.place.meets_floats(self.value, parent.op, other)
         self.python_only = False
-        self.is_array = self.is_array or array
+        self.is_array = self.is_array or self.place.is_array(other)
+        self.is_tracer = self.is_tracer or self.place.is_tracer(other)
         return None
+
+    def _may_wrap(self, node: ast.BinOp) -> str:
+        """What Python would compute without bounds where it is given an integer."""
+        if isinstance(node.op, _WRAPPING):
+            return "an exponent or a shift" if self.python_only else ""
+        other = node.right if node.left is self.child else node.left
+        large = self.numbers.is_number(other) and self.numbers.wraps_times(other)
+        return "a factor of a large number" if isinstance(node.op, ast.Mult) and large else ""
 
     def _comparison(self, parent: ast.Compare) -> Use:
         if any(isinstance(o, ast.Is | ast.IsNot | ast.In | ast.NotIn) for o in parent.ops):

@@ -1,7 +1,7 @@
-"""Python integers as state that grow beyond int32.
+"""Python integers as state that grow beyond int32, or of which something is made that does.
 
 A Python int has no bounds. Carried by a scan it is an int32, which wraps around without
-an error: `w = 2 * w` over 40 iterations ends at 0.
+an error: `w = 2 * w` over 40 iterations ends at 0, and so does `2 ** count`.
 """
 
 from __future__ import annotations
@@ -9,11 +9,16 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from forscan.analyse.carries import Carries
+from forscan.analyse.floating import Floating
 from forscan.analyse.numbers import LARGEST_INDEX, Numbers
 from forscan.analyse.state import State, carries_of
+from forscan.analyse.traced_bounds import traced_parameters
+from forscan.analyse.use import Kind, Use
+from forscan.analyse.uses import Uses
 from forscan.find.context import FunctionContext
 from forscan.refusal import Refusal, refuse
-from forscan.syntax.names import target_names
+from forscan.syntax.names import defaults, target_names
 from forscan.syntax.walk import walk, walk_all
 
 _LARGE_STEP = 10_000
@@ -22,16 +27,21 @@ _LARGE_STEP = 10_000
 def growing_integers(loop: ast.For, state: State, context: FunctionContext) -> Iterator[Refusal]:
     """A refusal for each integer that may grow too large."""
     carries = carries_of(loop, state, context)
-    integers = {n for n in state.carried if _is_integer(carries.start(n))}
-    while True:  # state that takes in an array is an array, with a float it is floating point
-        arrays = {
-            n
-            for n in integers
-            if not all(_is_python(u, integers, loop, context) for u in carries.updates(n))
-        }
-        if not arrays:
-            break
-        integers -= arrays
+    known = {n for n in state.carried if _is_integer(carries.start(n))}
+    handed = set(state.carried) & _bare(carries)
+    integers = _that_stay(known, carries)
+    body = Uses(context, loop.body)
+    for name in sorted(_that_stay(known | handed, carries)):
+        for use in body.of(name, integer=True):
+            if _may_wrap(use, context):
+                yield refuse(
+                    "FSC403",
+                    use.node,
+                    f"{name} may be a Python integer and is used as {use.what}: carried as int32 it "
+                    "would wrap around without an error",
+                    "Start from a float, or compute the numbers before the loop in Python.",
+                )
+                break
     for name in state.carried:
         if name in integers:
             for update in carries.updates(name):
@@ -44,6 +54,64 @@ def growing_integers(loop: ast.For, state: State, context: FunctionContext) -> I
                         "Start from a float, or compute the numbers before the loop in Python.",
                     )
                     break
+
+
+def _that_stay(integers: set[str], carries: Carries) -> set[str]:
+    """Those that remain Python integers: state that takes in an array is an array."""
+    while True:
+        stay = {
+            n
+            for n in integers
+            if all(
+                _is_python(u, integers, carries.loop, carries.context) for u in carries.updates(n)
+            )
+        }
+        if stay == integers:
+            return stay
+        integers = stay
+
+
+def _bare(carries: Carries) -> set[str]:
+    """Arguments that may be Python integers when the loop starts."""
+    context = carries.context
+    free = set(context.parameters) - set(traced_parameters(context))
+    return {n for n in free if not carries.starts(n) and context.is_bare(n)}
+
+
+def _may_wrap(use: Use, context: FunctionContext) -> bool:
+    """Whether Python makes something of integers alone that int32 arithmetic may not."""
+    if use.kind is not Kind.HAZARD or use.value is None:
+        return False
+    growing = (n for n in walk(use.value) if isinstance(n, ast.BinOp))
+    return any(
+        isinstance(n.op, ast.Pow | ast.LShift | ast.Mult)
+        and use.node in walk(n)
+        and not _is_of_floats(n, context)
+        for n in growing
+    )
+
+
+def _is_of_floats(value: ast.expr, context: FunctionContext) -> bool:
+    """Whether floating-point numbers are in an expression: they do not wrap around."""
+    numbers, floating = Numbers(context, ""), Floating(context)
+    return any(
+        (numbers.is_number(n) and numbers.is_float(n)) or floating.holds(n) or _is_said(n, context)
+        for n in walk(value)
+        if isinstance(n, ast.expr)
+    )
+
+
+def _is_said(node: ast.expr, context: FunctionContext) -> bool:
+    """Whether an argument is a float by its annotation or its default."""
+    if not isinstance(node, ast.Name) or isinstance(context.node, ast.Module):
+        return False
+    a = context.node.args
+    match defaults(a).get(node.id):
+        case ast.Constant(value=float()):
+            return True
+    annotations = {p.arg: p.annotation for p in (*a.posonlyargs, *a.args, *a.kwonlyargs)}
+    annotation = annotations.get(node.id)
+    return isinstance(annotation, ast.Name) and annotation.id == "float"
 
 
 def _is_integer(start: ast.expr | None) -> bool:

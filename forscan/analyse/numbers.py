@@ -88,21 +88,25 @@ class Numbers:
                     return False
         return kinds == {True}
 
-    def is_known(self, name: str) -> bool:
+    def is_known(self, name: str, depth: int = 5) -> bool:
         """Whether a name that the loop does not change is a Python number."""
         if name in self.static:
             return True
         value = definition(name, self.context)
-        if value is None:
+        if value is None or depth == 0:
             return False
         if isinstance(value, ast.Subscript) and isinstance(value.value, ast.Attribute):
             return value.value.attr == "shape"
         if isinstance(value, ast.Call) and isinstance(value.func, ast.Name):
             return value.func.id == "len"
         return all(
-            isinstance(n, ast.Constant) and isinstance(n.value, int | float)
+            (
+                self.is_known(n.id, depth - 1)
+                if isinstance(n, ast.Name)
+                else isinstance(n, ast.Constant) and isinstance(n.value, int | float)
+            )
             for n in walk(value)
-            if not isinstance(n, ast.operator | ast.unaryop | ast.BinOp | ast.UnaryOp)
+            if not isinstance(n, ast.operator | ast.unaryop | ast.BinOp | ast.UnaryOp | ast.Load)
         )
 
     @property
@@ -128,6 +132,10 @@ class Numbers:
         elif self.magnitude(node) > _INT32:
             return "a number that may be too large for int32"
         return ""
+
+    def wraps_times(self, factor: ast.expr) -> bool:
+        """Whether a number times an unknown one, of the size of an index, is too large for int32."""
+        return self.magnitude(factor) * LARGEST_INDEX > _INT32
 
     def magnitude(self, node: ast.expr) -> float:
         """A bound of the magnitude of an integer; 0 for floats, which do not wrap around."""

@@ -29,6 +29,11 @@ class Settled:
         self.context = context
         self.carries = carries_of(loop, state, context)
 
+    @cached_property
+    def arrays(self) -> frozenset[str]:
+        """The state that is an array from the start, or the scan raises."""
+        return frozenset(self.state.carried) - self.carries.numbers
+
     def takes(self, integer: ast.expr, other: ast.expr | None) -> bool:
         """Whether an operand takes an integer that it meets.
 

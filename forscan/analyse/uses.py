@@ -20,7 +20,7 @@ from forscan.analyse.settled import Settled
 from forscan.analyse.use import Kind, Use
 from forscan.find.context import FunctionContext
 from forscan.find.traced import Function
-from forscan.syntax.names import parameters, target_names
+from forscan.syntax.names import defaults, parameters, target_names
 from forscan.syntax.walk import walk, walk_all
 
 _DEPTH = 3  # functions that an index is followed into
@@ -129,7 +129,7 @@ class Uses:
         elif isinstance(parent, ast.NamedExpr):
             names = [parent.target.id]
         elif isinstance(parent, ast.arguments):  # lambda v, k=i: …
-            names = [self._parameter_of_default(parent, use.value) or ""]
+            names = [name for name, given in defaults(parent).items() if given is use.value]
         return [n for n in names if n and n not in done]
 
     def _unpacked(self, values: ast.Tuple, value: ast.expr) -> list[str]:
@@ -137,18 +137,6 @@ class Uses:
             case ast.Assign(targets=[ast.Tuple(elts=targets)]) if len(targets) == len(values.elts):
                 return target_names(targets[values.elts.index(value)])
         return []
-
-    @staticmethod
-    def _parameter_of_default(arguments: ast.arguments, value: ast.expr) -> str | None:
-        plain = [*arguments.posonlyargs, *arguments.args]
-        with_default = plain[len(plain) - len(arguments.defaults) :]
-        for parameter, default in zip(with_default, arguments.defaults, strict=True):
-            if default is value:
-                return parameter.arg
-        for parameter, other in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
-            if other is value:
-                return parameter.arg
-        return None
 
     def _follow(self, argument: Argument) -> Use:
         """The use of an index in the function of the project that it is handed to."""

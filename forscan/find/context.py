@@ -239,8 +239,9 @@ class FunctionContext:
 
         It has no annotation, is never indexed, multiplied as a matrix or asked for a shape.
         """
-        if name not in self.parameters or isinstance(self.node, ast.Module):
+        if name not in self.parameters or name in self.variadic:
             return False
+        assert not isinstance(self.node, ast.Module)
         a = self.node.args
         given = next(p for p in (*a.posonlyargs, *a.args, *a.kwonlyargs) if p.arg == name)
         parents = (self.module.functions.parents[n] for n in self.alike(ast.Name(name, ast.Load())))

@@ -8,8 +8,11 @@ jnp.stack leaves Python numbers weakly typed.
 from __future__ import annotations
 
 import ast
+import copy
+from dataclasses import replace
 
 from forscan.analyse.numbers import Numbers
+from forscan.analyse.trip_count import definition
 from forscan.analyse.use import Kind, Use
 from forscan.model import Element, Refusal, Refused
 from forscan.passes.draft import Draft
@@ -22,13 +25,30 @@ from forscan.syntax.walk import walk, walk_all
 
 def hoist(draft: Draft) -> Draft:
     """Replaces the hazardous expressions of the index by elements of a table."""
-    hazards = [u for u in draft.index_uses if u.kind is Kind.HAZARD]
+    hazards = [_with_numbers(draft, u) for u in draft.index_uses if u.kind is Kind.HAZARD]
     values: dict[str, list[Use]] = {}
     for use in hazards:
         values.setdefault(_checked(draft, use), []).append(use)
     for text, uses in values.items():
         draft = _one(draft, text, uses)
     return draft
+
+
+def _with_numbers(draft: Draft, use: Use) -> Use:
+    """With what Python makes of the value and numbers: `0.5 * base**i` has no bounds either."""
+    value = use.value
+    while value is not None:
+        match draft.context.parent(value):
+            case ast.BinOp(left=left, right=right) as whole:
+                other = right if left is value else left
+                if not Numbers(draft.context, use.node.id).is_number(other):
+                    break
+                value = whole
+            case ast.UnaryOp(op=ast.USub()) as whole:
+                value = whole
+            case _:
+                break
+    return replace(use, value=value)
 
 
 def _checked(draft: Draft, use: Use) -> str:
@@ -59,21 +79,46 @@ def _checked(draft: Draft, use: Use) -> str:
                 use.node.col_offset + 1,
             )
         )
-    return one_line(draft.context.source, use.value)
+    filled = _filled(draft, use.value)
+    return one_line(draft.context.source, use.value) if filled is use.value else ast.unparse(filled)
 
 
 def _is_invariant(draft: Draft, value: ast.expr, index: str) -> bool:
     """Whether an expression can be computed before the loop, for each index."""
+    changed = _changed(draft)
     if Numbers(draft.context, index).is_number(value):
-        return True
-    state = draft.state
-    changed = {*state.carried, *state.local, *state.last, *state.targets} - {index}
+        return not set(reads(_filled(draft, value))) & changed
     simple = all(
-        isinstance(n, ast.BinOp | ast.UnaryOp | ast.Name | ast.Constant)
+        isinstance(n, ast.BinOp | ast.UnaryOp | ast.Attribute | ast.Name | ast.Constant)
         for n in walk(value)
         if isinstance(n, ast.expr)
     )
     return simple and not set(reads(value)) & changed
+
+
+def _changed(draft: Draft) -> set[str]:
+    """The names that the loop binds, without its index."""
+    state, counter = draft.state, draft.loop.counter
+    assert counter is not None
+    return {*state.carried, *state.local, *state.last, *state.targets} - {counter.name}
+
+
+def _filled(draft: Draft, value: ast.expr) -> ast.expr:
+    """An expression without the names that the loop gives to numbers first, such as `g = 0.7`."""
+    names = set(reads(value)) & _changed(draft)
+    made = {name: definition(name, draft.context) for name in names}
+    own = {name: number for name, number in made.items() if number is not None}
+    return _filled(draft, _Filled(own).visit(copy.deepcopy(value))) if own else value
+
+
+class _Filled(ast.NodeTransformer):
+    """Numbers in the place of the names that stand for them."""
+
+    def __init__(self, numbers: dict[str, ast.expr]) -> None:
+        self.numbers = numbers
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return self.numbers.get(node.id, node)
 
 
 def _one(draft: Draft, text: str, uses: list[Use]) -> Draft:

@@ -19,7 +19,7 @@ from forscan.readers.lax_loop import LaxLoop
 from forscan.readers.own_values import own_tuple
 from forscan.readers.patterns import aligned, head_unpacking, leaves, reads_in
 from forscan.syntax.code import Code, expression, one_line, removal
-from forscan.syntax.names import binds, reads
+from forscan.syntax.names import binds, defaults, reads
 from forscan.syntax.walk import walk_all
 
 
@@ -137,14 +137,8 @@ class Elements:
         """Whether xs are a parameter that is None where nobody gives it."""
         if self.length is None or isinstance(self.context.node, ast.Module):
             return False
-        a = self.context.node.args
-        names = [p.arg for p in (*a.posonlyargs, *a.args)]
-        pairs = [*zip(names[::-1], a.defaults[::-1], strict=False)]
-        pairs += [(p.arg, d) for p, d in zip(a.kwonlyargs, a.kw_defaults, strict=True) if d]
-        return isinstance(source, ast.Name) and any(
-            name == source.id and isinstance(d, ast.Constant) and d.value is None
-            for name, d in pairs
-        )
+        default = defaults(self.context.node.args).get(getattr(source, "id", ""))
+        return isinstance(default, ast.Constant) and default.value is None
 
     def whole_tree(self, source: ast.expr) -> ast.expr:
         """The tree whose leaves are cut to the trip count, as only so many slices are taken."""

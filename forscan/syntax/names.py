@@ -225,6 +225,14 @@ def parameters(node: FunctionNode) -> list[str]:
     return names + [p.arg for p in (a.vararg, a.kwarg) if p]
 
 
+def defaults(arguments: ast.arguments) -> dict[str, ast.expr]:
+    """The default of each parameter that has one."""
+    plain = [p.arg for p in (*arguments.posonlyargs, *arguments.args)]
+    found = dict(zip(plain[::-1], arguments.defaults[::-1], strict=False))
+    named = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+    return found | {p.arg: default for p, default in named if default is not None}
+
+
 def free_names(node: FunctionNode) -> dict[str, None]:
     """The names a function reads from the scopes around it (builtins included)."""
     if node not in _FREE:
