@@ -44,10 +44,17 @@ class _Scope:
     scalars: list[str] = field(default_factory=list)
     vectors: list[str] = field(default_factory=list)
     ints: list[str] = field(default_factory=list)
+    numbers: list[str] = field(default_factory=list)
     index: str | None = None
 
     def copy(self) -> _Scope:
-        return replace(self, scalars=[*self.scalars], vectors=[*self.vectors], ints=[*self.ints])
+        return replace(
+            self,
+            scalars=[*self.scalars],
+            vectors=[*self.vectors],
+            ints=[*self.ints],
+            numbers=[*self.numbers],
+        )
 
 
 Action = Callable[[], None]
@@ -136,16 +143,28 @@ class _Maker:
         call = f"f({', '.join(values)})"
         body = "\n".join(self.lines)
         helpers = _HELPERS if any(h in body for h in _HELPER_NAMES) else ""
+        named = "".join(f"{n} = {v}\n" for n, v in _HIDDEN.items() if f" {n} = " in body)
         source = (
             f"{self._imports(body + helpers)}\n"
             f"CALL = {call!r}\n"
             f"N = {self.trips}\n"
             f"FLAG = {self.chance(0.5)}\n"
             f"WEIGHTS = {tuple(round(0.2 + 0.15 * i, 2) for i in range(self.rows))}\n"
-            f"\n\n{helpers}{self.decorator}\n"
-            f"def f({', '.join(header)}):\n{body}\n"
+            f"{named}\n\n{helpers}{self._function(header, body)}"
         )
         return Program(self.seed, source, call, frozenset(self.features))
+
+    def _function(self, header: list[str], body: str) -> str:
+        """The function with the loop, jitted, or called with numbers by one that is."""
+        if not self.handed:
+            return f"{self.decorator}\ndef f({', '.join(header)}):\n{body}\n"
+        names = [n.split(":")[0] for n in header]
+        own = ", ".join([*names, *self.handed])
+        given = ", ".join([*names, *self.handed.values()])
+        return (
+            f"def work({own}):\n{body}\n\n\n"
+            f"{self.decorator}\ndef f({', '.join(header)}):\n    return work({given})\n"
+        )
 
     def _imports(self, body: str) -> str:
         lines = []
@@ -205,6 +224,13 @@ class _Maker:
                     f"@partial(jax.jit, static_argnums={len(arguments) - 1})",
                 ]
             )
+        self.handed: dict[str, str] = {}
+        if self.chance(0.25):
+            self.note("numbers handed to a function")
+            every = {"base": "3", "rough": "0.9", "shift": "2", "seed": "12345"}
+            self.handed = {n: v for n, v in every.items() if self.chance(0.6)}
+            self.scope.numbers += self.handed
+            self.used |= {*every, "work"}
         return [
             (f"{n}: jax.Array" if n in self.arrays and self.chance(0.7) else n, v)
             for n, v in arguments
@@ -254,6 +280,9 @@ class _Maker:
             options.append((1, lambda: f"schedule({self.scope.index}) * {a()}"))
         if self.scope.ints:
             options.append((1, lambda: f"{self.pick(self.scope.ints)} * {a()}"))
+        if self.scope.numbers:
+            options.append((3, lambda: f"{self.python_number()} * {a()}"))
+            options.append((1, lambda: f"({a()} + {self.pick(self.scope.numbers)})"))
         return self.pick([o for _, o in options], [w for w, _ in options])()
 
     def vector(self, depth: int = 2) -> str:
@@ -329,6 +358,28 @@ class _Maker:
                 f"({i} * {i})",
             ],
             [6, 3, 2, 3, 2, 3, 3, 2, 3, 2, 1, 1, 1, 3, 1, 2, 2, 1, 1, 1, 1, 1],
+        )
+
+    def python_number(self) -> str:
+        """A number that Python computes, of integers without bounds in part."""
+        n = self.pick(self.scope.numbers)
+        e = self.pick(
+            [*self.scope.ints, *([self.scope.index] * 3 if self.scope.index else []), "2"]
+        )
+        self.note("Python numbers")
+        return self.pick(
+            [
+                n,
+                f"{n} ** {e}",
+                f"(1e-12 * {n} ** ({e} * 9))",
+                f"(({e} + {n}) * 100003 % 7)",
+                f"0.01 * ({n} << {e})",
+                f"{n} / ({e} + 1)",
+                f"({n} * {e})",
+                f"({n} * 0.1 + {e})",
+                f"1e-9 * 2 ** ({e} * 11)",
+            ],
+            [3, 2, 2, 1, 1, 2, 2, 2, 1],
         )
 
     def index_read(self) -> str:
@@ -722,6 +773,16 @@ class _Maker:
             self.note("live-out local")
             self.results.append(name)
 
+    def _number(self) -> None:
+        """A name for a Python number, which the module may know as another one."""
+        name = self.fresh(*_HIDDEN, "half", "third")
+        self.note("local number")
+        i, known = self.scope.index, self.scope.numbers
+        options = ["0.7", "2", "3", "N", *(f"{n} * 2" for n in known)]
+        options += [f"{i} + 1", f"{i} * 2", f"0.5 * {i}"] if i else []
+        self.emit(f"{name} = {self.pick(options)}")
+        self.scope.numbers.append(name)
+
     def _local_function(self) -> None:
         name = self.fresh("local", "move", "energy")
         self.note("local function")
@@ -809,6 +870,7 @@ class _Maker:
                 self.states.append(made)
         extras: list[tuple[int, Action]] = [
             (6, self._temporary),
+            (2, self._number),
             (2, self._local_function),
             (1, self._walrus),
             (1, self._comprehension),
@@ -896,4 +958,6 @@ class _Maker:
             self.emit(f"return {', '.join(keep)}")
 
 
+# Names that the module has for other numbers than the function.
+_HIDDEN = {"gain": "0.25", "rate": "5", "fold": "4"}
 _HELPER_NAMES = ("squash(", "schedule(", "damped(", "State(")

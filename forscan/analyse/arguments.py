@@ -21,6 +21,13 @@ _EFFECTLESS = (
 )  # fmt: skip
 _OF_PYTHON = ("numpy.", "math.", "random.", "time.", "scipy.")
 _TRANSFORMS = {"jax.grad", "jax.value_and_grad", "jax.vmap", "jax.jit", "jax.jacfwd"}
+# Functions that jump: numbers that are rounded otherwise may give another result.
+_JUMPING = {
+    "floor", "ceil", "round", "rint", "trunc", "fix", "sign", "mod", "remainder", "fmod", "modf",
+    "floor_divide", "divmod", "heaviside", "searchsorted", "digitize", "greater", "less",
+    "greater_equal", "less_equal", "equal", "not_equal", "isclose", "int32", "int64", "int8",
+    "uint8", "uint32", "bool_",
+}  # fmt: skip
 _STATIC_OF_TRANSFORMS = {"argnums", "in_axes", "out_axes", "static_argnums", "length"}
 
 
@@ -37,6 +44,7 @@ class Argument:
       python_only: whether the argument is made of Python numbers alone.
       hazard: what Python would compute otherwise than int32 arithmetic, if anything.
       numbers: what else is a Python number for each index.
+      unknown: whether nothing shows that the argument is no Python number.
       top: whether the call stands in the loop's own function.
     """
 
@@ -49,6 +57,7 @@ class Argument:
     python_only: bool
     hazard: str
     numbers: Numbers
+    unknown: bool
     top: bool
 
     @property
@@ -102,6 +111,12 @@ def of_jax(argument: Argument) -> Use | None:
         return Use(argument.node, worst(Kind.PURE, argument.hazard), what, value=argument.value)
     if path in _TRANSFORMS:
         return argument.use(Kind.CONCRETE, f"a static argument of {path}")
+    if tail in _JUMPING:
+        value = argument.value
+        if argument.unknown and isinstance(argument.place, ast.expr):
+            value = argument.place
+        if argument.unknown or (argument.python_only and argument.numbers.is_float(value)):
+            return Use(argument.node, Kind.HAZARD, f"an argument of {path}", value=value)
     return None
 
 

@@ -19,7 +19,6 @@ from forscan.syntax.names import is_place, names_in
 from forscan.syntax.walk import walk
 
 _CHOOSING = {"jax.lax.cond", "jax.numpy.where"}
-_WRAPPING = ast.Pow | ast.LShift | ast.RShift
 
 
 @dataclass(frozen=True)
@@ -76,6 +75,7 @@ class Climb:
       python_only: whether only Python numbers have been met.
       is_array: whether an array has been met, as far as anything shows.
       is_tracer: whether one has for sure.
+      unknown: whether nothing shows that what has been met is no Python number.
       floats: whether a floating-point array has been, which takes any integer.
       hazard: what Python computes otherwise than int32 arithmetic would.
     """
@@ -89,6 +89,7 @@ class Climb:
     python_only: bool = field(init=False)
     is_array: bool = False
     is_tracer: bool = False
+    unknown: bool = False
     floats: bool = False
     hazard: str = ""
 
@@ -182,7 +183,8 @@ class Climb:
             self.floats = self.place.meets_floats(self.value, parent.op, None)
         kind = Kind.ARITHMETIC if self.integer and not self.floats else Kind.PURE
         what = self.hazard or "a number"
-        return Use(self.node, worst(kind, self.hazard), what, value=self.value)
+        made = self.child if self.unknown and isinstance(self.child, ast.expr) else None
+        return Use(self.node, worst(kind, self.hazard), what, value=self.value, unknown=made)
 
     def _operation(self, parent: ast.BinOp) -> Use | None:
         other = parent.right if parent.left is self.child else parent.left
@@ -190,24 +192,35 @@ class Climb:
             self.value = parent
             self.hazard = self.hazard or self.numbers.wraps(parent)
             return None
-        wraps = "" if self.is_tracer or self.place.is_tracer(other) else self._may_wrap(parent)
-        if wraps:
-            # Of a Python integer it would wrap around; so it is computed as a whole.
-            return Use(self.node, Kind.HAZARD, wraps, value=parent)
+        tracer = self.is_tracer or self.place.is_tracer(other)
+        hazard = "" if tracer else self._of_unknown(parent, other)
+        if hazard:
+            # Of Python numbers it would be another one; so it is computed as a whole.
+            return Use(self.node, Kind.HAZARD, hazard, value=parent)
         if self.python_only and not self.floats:
             self.floats = self.place.meets_floats(self.value, parent.op, other)
+        self.unknown = not tracer and (self.python_only or self.unknown)
         self.python_only = False
         self.is_array = self.is_array or self.place.is_array(other)
-        self.is_tracer = self.is_tracer or self.place.is_tracer(other)
+        self.is_tracer = tracer
         return None
 
-    def _may_wrap(self, node: ast.BinOp) -> str:
-        """What Python would compute without bounds where it is given an integer."""
-        if isinstance(node.op, _WRAPPING):
-            return "an exponent or a shift" if self.python_only else ""
-        other = node.right if node.left is self.child else node.left
-        large = self.numbers.is_number(other) and self.numbers.wraps_times(other)
-        return "a factor of a large number" if isinstance(node.op, ast.Mult) and large else ""
+    def _of_unknown(self, node: ast.BinOp, other: ast.expr) -> str:
+        """What int32 or single precision would get wrong, where Python numbers are met.
+
+        Nothing shows whether the other operand, or one that was met before, is a number.
+        """
+        if not self.python_only and not self.unknown:
+            return ""
+        number = self.numbers.is_number(other)
+        match node.op:
+            case ast.Pow() | ast.LShift() | ast.RShift() if self.python_only:
+                return "an exponent or a shift"
+            case ast.Mult() if number and self.numbers.wraps_times(other):
+                return "a factor of a large number"
+            case ast.Mod() | ast.FloorDiv() if self.unknown:
+                return "a part of a remainder or quotient"
+        return ""
 
     def _comparison(self, parent: ast.Compare) -> Use:
         if any(isinstance(o, ast.Is | ast.IsNot | ast.In | ast.NotIn) for o in parent.ops):
@@ -217,8 +230,21 @@ class Climb:
         branch = self._branch(parent)
         if branch:
             return self._is(Kind.BRANCH, branch)
+        other = parent.comparators[0] if parent.left is self.child else parent.left
+        if self._is_rounded(other):
+            whole = self.unknown or self.numbers.is_number(other)
+            value = parent if whole else self.value
+            return Use(self.node, Kind.HAZARD, "a comparison of floats", value=value)
         what = self.hazard or "a comparison"
         return Use(self.node, worst(Kind.PURE, self.hazard), what, value=self.value)
+
+    def _is_rounded(self, other: ast.expr) -> bool:
+        """Whether a comparison may end otherwise in single precision than in Python."""
+        if self.python_only:
+            plain = isinstance(other, ast.Constant)  # any integer compares with it as it is
+            of_float = not plain and self.numbers.is_number(other) and self.numbers.is_float(other)
+            return self.numbers.is_float(self.value) or of_float
+        return self.unknown and not self.place.is_tracer(other)
 
     def _branch(self, node: ast.expr) -> str | None:
         """What Python branch a comparison decides, if it does."""
@@ -267,11 +293,12 @@ class Climb:
             self.python_only,
             self.hazard,
             Numbers(self.place.context, self.node.id),
+            self.unknown,
             self.place.top,
         )
         found = self._of_argument(argument)
         if found is None:
-            self.python_only = False
+            self.python_only = self.unknown = False
         return found
 
     def _of_argument(self, argument: Argument) -> Use | None:

@@ -29,9 +29,9 @@ def growing_integers(loop: ast.For, state: State, context: FunctionContext) -> I
     carries = carries_of(loop, state, context)
     known = {n for n in state.carried if _is_integer(carries.start(n))}
     handed = set(state.carried) & _bare(carries)
-    integers = _that_stay(known, carries)
+    integers = that_stay(known, carries)
     body = Uses(context, loop.body)
-    for name in sorted(_that_stay(known | handed, carries)):
+    for name in sorted(that_stay(known | handed, carries)):
         for use in body.of(name, integer=True):
             if _may_wrap(use, context):
                 yield refuse(
@@ -56,19 +56,22 @@ def growing_integers(loop: ast.For, state: State, context: FunctionContext) -> I
                     break
 
 
-def _that_stay(integers: set[str], carries: Carries) -> set[str]:
-    """Those that remain Python integers: state that takes in an array is an array."""
+def that_stay(numbers: set[str], carries: Carries, *, floats: bool = False) -> set[str]:
+    """The state that remains Python numbers: what takes in an array is an array.
+
+    Args:
+      numbers: the state that starts as such.
+      floats: whether they may be floats, too.
+    """
     while True:
         stay = {
             n
-            for n in integers
-            if all(
-                _is_python(u, integers, carries.loop, carries.context) for u in carries.updates(n)
-            )
+            for n in numbers
+            if all(_is_python(u, numbers, carries, floats) for u in carries.updates(n))
         }
-        if stay == integers:
+        if stay == numbers:
             return stay
-        integers = stay
+        numbers = stay
 
 
 def _bare(carries: Carries) -> set[str]:
@@ -133,18 +136,18 @@ def _counters(loop: ast.For, context: FunctionContext) -> set[str]:
     return set()
 
 
-def _is_python(
-    update: ast.expr, integers: set[str], loop: ast.For, context: FunctionContext
-) -> bool:
-    """Whether an update is made of Python integers only."""
-    known = Numbers(context, "")
-    counters = _counters(loop, context)
+def _is_python(update: ast.expr, numbers: set[str], carries: Carries, floats: bool) -> bool:
+    """Whether an update is made of Python numbers only."""
+    known = Numbers(carries.context, "")
+    counters = _counters(carries.loop, carries.context)
     for node in walk(update):
-        if isinstance(node, ast.Call | ast.Subscript | ast.Attribute | ast.Lambda | ast.Div):
+        if isinstance(node, ast.Call | ast.Subscript | ast.Attribute | ast.Lambda):
             return False
-        if isinstance(node, ast.Constant) and isinstance(node.value, float):
+        if not floats and isinstance(node, ast.Div):
             return False
-        if isinstance(node, ast.Name) and node.id not in integers | counters:
+        if not floats and isinstance(node, ast.Constant) and isinstance(node.value, float):
+            return False
+        if isinstance(node, ast.Name) and node.id not in numbers | counters:
             if not known.is_known(node.id):
                 return False
     return True

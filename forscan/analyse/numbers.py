@@ -122,13 +122,16 @@ class Numbers:
         return found
 
     def wraps(self, node: ast.BinOp) -> str:
-        """Why int32 arithmetic may differ from Python's here: a few words, or nothing."""
+        """Why arithmetic in 32 bits may differ from Python's here: a few words, or nothing."""
         if isinstance(node.op, ast.Pow):
             square = literal_int(node.right) == 2 and self.index not in names_in(node.right)
             if not square or self.magnitude(node) > _INT32:
                 return "a power"
         elif isinstance(node.op, ast.LShift | ast.RShift):
             return "a shift"
+        elif isinstance(node.op, ast.Mod | ast.FloorDiv):
+            of_floats = self.is_float(node.left) or self.is_float(node.right)
+            return "a remainder or quotient of floats" if of_floats else ""
         elif self.magnitude(node) > _INT32:
             return "a number that may be too large for int32"
         return ""

@@ -29,6 +29,7 @@ class Use:
       what: a few words for the message.
       read: the subscript `a[…i…]` for a plain read, else None.
       value: the largest Python-only expression around the read.
+      unknown: what is made of it, where nothing shows that it is no Python number.
     """
 
     node: ast.Name
@@ -36,6 +37,7 @@ class Use:
     what: str
     read: ast.Subscript | None = None
     value: ast.expr | None = None
+    unknown: ast.expr | None = None
 
 
 def worst(kind: Kind, hazard: str) -> Kind:

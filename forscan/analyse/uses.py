@@ -94,10 +94,21 @@ class Uses:
         """The use of one read, and those of what Python computes from it."""
         use = Climb(self._place(), node, integer).use()
         yield use
-        for derived in self._derived(use, done):
+        for derived in self._derived(use.value, done):
             done.add(derived)
             for read in self._reads(derived):
                 yield from self._use(read, integer, done)
+        yield from self._of_unknown(use.unknown, done)
+
+    def _of_unknown(self, made: ast.expr | None, done: set[str]) -> Iterator[Use]:
+        """What would go wrong if names that nothing shows to be arrays are Python numbers."""
+        for derived in self._derived(made, done):
+            done.add(derived)
+            for read in self._reads(derived):
+                use = Climb(self._place(), read, False, unknown=True).use()
+                if use.kind is Kind.HAZARD:
+                    yield use
+                yield from self._of_unknown(use.unknown, done)
 
     def _shadowed(self, node: ast.Name) -> bool:
         """Whether a comprehension or lambda around the read has its own such name."""
@@ -115,21 +126,21 @@ class Uses:
             child, scope = scope, self.parents.get(scope)
         return False
 
-    def _derived(self, use: Use, done: set[str]) -> list[str]:
-        """Names that get a Python-only value computed from the use."""
-        if use.value is None:
+    def _derived(self, value: ast.expr | None, done: set[str]) -> list[str]:
+        """Names that get a value computed of a name."""
+        if value is None:
             return []
-        parent = self.parents.get(use.value)
+        parent = self.parents.get(value)
         names: list[str] = []
-        if isinstance(parent, ast.Assign) and parent.value is use.value:
+        if isinstance(parent, ast.Assign) and parent.value is value:
             for target in parent.targets:
                 names += target_names(target)
         elif isinstance(parent, ast.Tuple):  # a, b = i + 1, i + 2
-            names = self._unpacked(parent, use.value)
+            names = self._unpacked(parent, value)
         elif isinstance(parent, ast.NamedExpr):
             names = [parent.target.id]
         elif isinstance(parent, ast.arguments):  # lambda v, k=i: …
-            names = [name for name, given in defaults(parent).items() if given is use.value]
+            names = [name for name, given in defaults(parent).items() if given is value]
         return [n for n in names if n and n not in done]
 
     def _unpacked(self, values: ast.Tuple, value: ast.expr) -> list[str]:

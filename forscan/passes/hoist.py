@@ -18,9 +18,11 @@ from forscan.model import Element, Refusal, Refused
 from forscan.passes.draft import Draft
 from forscan.passes.mirror import mirror
 from forscan.syntax.code import Code, one_line
-from forscan.syntax.names import reads
+from forscan.syntax.names import activity, reads
 from forscan.syntax.source import Edit
 from forscan.syntax.walk import walk, walk_all
+
+_SIMPLE = ast.BinOp | ast.UnaryOp | ast.Compare | ast.Attribute | ast.Name | ast.Constant
 
 
 def hoist(draft: Draft) -> Draft:
@@ -31,21 +33,40 @@ def hoist(draft: Draft) -> Draft:
         values.setdefault(_checked(draft, use), []).append(use)
     for text, uses in values.items():
         draft = _one(draft, text, uses)
+    parts = {name for u in hazards if u.value for name in _put_in(draft, u.value)}
+    return _without_unread(draft, parts)
+
+
+def _without_unread(draft: Draft, parts: set[str]) -> Draft:
+    """Without the names of parts that now stand in tables, where nothing else reads them."""
+    for statement in reversed(draft.loop.body.statements):
+        match statement:
+            case ast.Assign(targets=[ast.Name(id=name)]) if name in parts.intersection(draft.state.local):
+                body = draft.loop.body
+                if name not in activity(body.statements).reads:
+                    return _without_unread(
+                        draft.with_loop(body=body.edited([body.remove(statement)])), parts
+                    )
     return draft
 
 
 def _with_numbers(draft: Draft, use: Use) -> Use:
     """With what Python makes of the value and numbers: `0.5 * base**i` has no bounds either."""
-    value = use.value
+    value, numbers = use.value, Numbers(draft.context, use.node.id)
     while value is not None:
         match draft.context.parent(value):
             case ast.BinOp(left=left, right=right) as whole:
                 other = right if left is value else left
-                if not Numbers(draft.context, use.node.id).is_number(other):
+                if not numbers.is_number(other):
                     break
                 value = whole
             case ast.UnaryOp(op=ast.USub()) as whole:
                 value = whole
+            case ast.Compare(left=left, comparators=[right]) as whole:
+                other = right if left is value else left
+                if isinstance(value, ast.BinOp) and numbers.is_number(other):
+                    value = whole
+                break
             case _:
                 break
     return replace(use, value=value)
@@ -53,17 +74,19 @@ def _with_numbers(draft: Draft, use: Use) -> Use:
 
 def _checked(draft: Draft, use: Use) -> str:
     counter = draft.loop.counter
+    filled = use.value and _filled(draft, use.value)
     plain = (
-        use.value is not None
+        filled is not None
         and counter is not None
-        and counter.name in reads(use.value)
-        and _is_invariant(draft, use.value, counter.name)
+        and counter.name in reads(filled)
+        and _is_invariant(draft, filled, counter.name)
     )
-    if not plain or use.value is None:
+    if not plain or filled is None:
         raise Refused(
             Refusal(
                 "FSC403",
-                f"{use.node.id} is used as {use.what}: a Python int has no bounds, the index of a scan is an int32",
+                f"{use.node.id} is used as {use.what}: Python computes it without bounds and in double "
+                "precision, the index of a scan is an int32",
                 "Compute the numbers before the loop in Python and iterate an array of them.",
                 use.node.lineno,
                 use.node.col_offset + 1,
@@ -79,21 +102,17 @@ def _checked(draft: Draft, use: Use) -> str:
                 use.node.col_offset + 1,
             )
         )
-    filled = _filled(draft, use.value)
-    return one_line(draft.context.source, use.value) if filled is use.value else ast.unparse(filled)
+    return (
+        ast.unparse(filled) if filled is not use.value else one_line(draft.context.source, filled)
+    )
 
 
 def _is_invariant(draft: Draft, value: ast.expr, index: str) -> bool:
     """Whether an expression can be computed before the loop, for each index."""
-    changed = _changed(draft)
-    if Numbers(draft.context, index).is_number(value):
-        return not set(reads(_filled(draft, value))) & changed
-    simple = all(
-        isinstance(n, ast.BinOp | ast.UnaryOp | ast.Attribute | ast.Name | ast.Constant)
-        for n in walk(value)
-        if isinstance(n, ast.expr)
-    )
-    return simple and not set(reads(value)) & changed
+    simple = all(isinstance(n, _SIMPLE) for n in walk(value) if isinstance(n, ast.expr)) or Numbers(
+        draft.context, index
+    ).is_number(value)
+    return simple and not set(reads(value)) & _changed(draft)
 
 
 def _changed(draft: Draft) -> set[str]:
@@ -105,10 +124,21 @@ def _changed(draft: Draft) -> set[str]:
 
 def _filled(draft: Draft, value: ast.expr) -> ast.expr:
     """An expression without the names that the loop gives to numbers first, such as `g = 0.7`."""
+    own = _own(draft, value)
+    return _filled(draft, _Filled(own).visit(copy.deepcopy(value))) if own else value
+
+
+def _own(draft: Draft, value: ast.expr) -> dict[str, ast.expr]:
+    """The names in an expression that the loop gives to numbers, with those."""
     names = set(reads(value)) & _changed(draft)
     made = {name: definition(name, draft.context) for name in names}
-    own = {name: number for name, number in made.items() if number is not None}
-    return _filled(draft, _Filled(own).visit(copy.deepcopy(value))) if own else value
+    return {name: number for name, number in made.items() if number is not None}
+
+
+def _put_in(draft: Draft, value: ast.expr) -> set[str]:
+    """The names that an expression is freed of, one after the other."""
+    own = _own(draft, value)
+    return {*own, *(name for number in own.values() for name in _put_in(draft, number))}
 
 
 class _Filled(ast.NodeTransformer):

@@ -6,6 +6,7 @@ import ast
 from dataclasses import replace
 
 from forscan.analyse.carry_types import unsteady
+from forscan.analyse.clocks import jumping_clocks
 from forscan.analyse.containers import own_containers
 from forscan.analyse.effects import Effects
 from forscan.analyse.growth import growing_integers
@@ -60,6 +61,7 @@ def read(site: Site, target: str) -> Draft:
         *_rebound_index(space, state, node),
         *_functions_after(state, node),
         *growing_integers(node, state, context),
+        *jumping_clocks(node, state, context),
         *late_binding(node, state, context),
         *_types(state, lists, node, context),
         *_outer_names(state, node, context),
