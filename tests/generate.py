@@ -797,7 +797,12 @@ class _Maker:
     def _walrus(self) -> None:
         name, target = self.fresh("wal", "part"), self.fresh("both", "res")
         self.note("walrus")
-        self.emit(f"{target} = ({name} := {self.scalar(1)}) + 0.5 * {name}")
+        if self.scope.index and self.chance(0.4):
+            self.emit(f"{name} = {self.scalar(1)}")
+            first, second = f"({name} := {self.scalar(1)})", self.scalar(1)
+            self.emit(f"{target} = {first} if {self.condition()} else {second}")
+        else:
+            self.emit(f"{target} = ({name} := {self.scalar(1)}) + 0.5 * {name}")
         self.scope.scalars += [name, target]
 
     def _comprehension(self) -> None:

@@ -41,7 +41,9 @@ def _without_unread(draft: Draft, parts: set[str]) -> Draft:
     """Without the names of parts that now stand in tables, where nothing else reads them."""
     for statement in reversed(draft.loop.body.statements):
         match statement:
-            case ast.Assign(targets=[ast.Name(id=name)]) if name in parts.intersection(draft.state.local):
+            case ast.Assign(targets=[ast.Name(id=name)]) if name in parts.intersection(
+                draft.state.local
+            ):
                 body = draft.loop.body
                 if name not in activity(body.statements).reads:
                     return _without_unread(

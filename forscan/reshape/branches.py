@@ -170,6 +170,8 @@ class _Body:
             found = activity(code.statements)
             operands += [n for n in found.exposed if n in found.binds]
             operands += [n for n in names if n not in found.binds]
+            if set(found.binds) & set(self.loop.context.captured):
+                raise _NoBranch  # a function that reads the name would not see the branch's own
         operands = list(dict.fromkeys(operands))
         if not set(operands) <= bound:
             raise _NoBranch
@@ -196,6 +198,8 @@ class _Body:
                 continue  # a number for each index, computed before the loop
             if not all(kind_of(n, self.loop.context).is_array for n in (node.body, node.orelse)):
                 raise _NoBranch  # a dtype, a function, or whatever else is no array
+            if any(isinstance(n, ast.NamedExpr) for n in walk(node)):
+                raise _NoBranch  # a lambda would keep the name to itself
             test, first, second = (one_line(code, n) for n in (node.test, node.body, node.orelse))
             new = f"{self.lax}.cond({test}, lambda: {first}, lambda: {second})"
             edits.append(code.replace(node, new))

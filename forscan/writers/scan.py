@@ -38,10 +38,10 @@ def write(loop: Loop, fresh: Fresh, spelling: Spelling) -> str:
         head = spaced([*take_carry, *take_xs], statements)
         body = "\n".join([*head, f"return {_bare(returned)}"])
         definition = f"def {name}({carry}, {xs}):\n{indent(body, spelling.unit)}\n"
-    lines = [definition, _call(loop, name, fresh, spelling)]
+    lines = [definition, _call(loop, name, fresh, spelling), *loop.after]
     if loop.guard is not None:
         lines = [f"if {loop.guard}:", indent("\n".join(lines), spelling.unit)]
-    return "\n".join([*spaced(list(loop.before), lines), *loop.after])
+    return "\n".join(spaced(list(loop.before), lines))
 
 
 def _returned(loop: Loop) -> tuple[list[str], str]:
