@@ -217,7 +217,7 @@ def _of_call(node: ast.Call, context: FunctionContext, depth: int) -> Evidence:
         return Evidence.ARRAY
     if path and path.startswith("numpy."):
         return Evidence.NUMPY
-    if path in ("list", "tuple", "dict", "sorted", "zip", "map", "filter", "enumerate"):
+    if path in ("list", "tuple", "dict", "sorted", "zip", "map", "filter", "enumerate", "iter"):
         return Evidence.OTHER
     if isinstance(node.func, ast.Attribute):
         if node.func.attr in ("items", "keys", "values", "split"):
@@ -334,8 +334,10 @@ def _of_name(node: ast.Name, context: FunctionContext, depth: int) -> Evidence:
     annotated = _annotation(node.id, context)
     if annotated is not None:
         return annotated
-    if node.id in context.parameters and _is_given_a_list(node.id, context):
-        return Evidence.OTHER
+    if node.id in context.parameters:
+        handed = _of_handed(node.id, context, depth)
+        if handed is not Evidence.UNKNOWN:
+            return handed
     found = [evidence(v, context, depth - 1) for v in assigned_values(node.id, context)]
     if not found and node.id not in context.locals:
         constant = context.module.constants.get(node.id)
@@ -346,21 +348,24 @@ def _of_name(node: ast.Name, context: FunctionContext, depth: int) -> Evidence:
     return _of_uses(node, context)
 
 
-def _is_given_a_list(name: str, context: FunctionContext) -> bool:
-    """Whether a call in the module hands the function a list or tuple that is written out."""
-    if not isinstance(context.node, ast.FunctionDef):
-        return False
+def _of_handed(name: str, context: FunctionContext, depth: int) -> Evidence:
+    """What calls in the module hand a function for a parameter that is no array of JAX."""
+    if not isinstance(context.node, ast.FunctionDef) or depth == 0:
+        return Evidence.UNKNOWN
     functions = context.module.functions
+    found = set()
     for call in functions.calls_of.get(context.node.name, ()):
-        if context.node not in functions.lookup(context.node.name, call):
+        given = argument(name, context.node, call)
+        if given is None or context.node not in functions.lookup(context.node.name, call):
             continue
-        handed = argument(name, context.node, call)
-        values, scope = [handed], functions.enclosing(call)
-        if isinstance(handed, ast.Name) and isinstance(scope, ast.FunctionDef):
-            values += assigned_values(handed.id, FunctionContext(context.module, scope))
-        if any(isinstance(v, ast.List | ast.Tuple) for v in values):
-            return True
-    return False
+        scope = functions.enclosing(call)
+        while isinstance(scope, ast.Lambda):
+            scope = functions.enclosing(scope)
+        caller = FunctionContext(context.module, scope or context.module.tree)
+        found.add(evidence(given, caller, depth - 1))
+    if found & {Evidence.OTHER, Evidence.TABLE}:
+        return Evidence.OTHER
+    return Evidence.NUMPY if Evidence.NUMPY in found else Evidence.UNKNOWN
 
 
 def _is_static(name: str, context: FunctionContext) -> bool:

@@ -29,6 +29,7 @@ class Place:
       largest: what the index does not exceed.
       settled: the operands whose type the scan settles, in the loop itself.
       top: whether this is the loop's own function, not one that it calls.
+      floats: state that is made of floats.
       follow: looks into the function that takes an argument.
     """
 
@@ -38,6 +39,7 @@ class Place:
     largest: int = LARGEST_INDEX
     settled: Settled | None = None
     top: bool = True
+    floats: frozenset[str] = frozenset()
 
     def parent(self, node: ast.AST) -> ast.AST | None:
         return self.context.module.functions.parents.get(node)
@@ -96,7 +98,9 @@ class Climb:
     def __post_init__(self) -> None:
         self.value = self.child = self.start or self.node
         self.python_only = self.integer
-        self.numbers = Numbers(self.place.context, self.node.id, self.place.largest)
+        self.numbers = Numbers(
+            self.place.context, self.node.id, self.place.largest, floats=self.place.floats
+        )
 
     def use(self) -> Use:
         condition = self._condition() if self.integer else None
@@ -196,7 +200,7 @@ class Climb:
         hazard = "" if tracer else self._of_unknown(parent, other)
         if hazard:
             # Of Python numbers it would be another one; so it is computed as a whole.
-            return Use(self.node, Kind.HAZARD, hazard, value=parent)
+            return Use(self.node, Kind.HAZARD, hazard, value=parent, unknown=parent)
         if self.python_only and not self.floats:
             self.floats = self.place.meets_floats(self.value, parent.op, other)
         self.unknown = not tracer and (self.python_only or self.unknown)
@@ -292,7 +296,7 @@ class Climb:
             self.integer,
             self.python_only,
             self.hazard,
-            Numbers(self.place.context, self.node.id),
+            self.numbers,
             self.unknown,
             self.place.top,
         )

@@ -9,12 +9,15 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from forscan.analyse.growth import that_stay
+from forscan.analyse.carries import Carries
+from forscan.analyse.growth import handed, that_stay
+from forscan.analyse.numbers import Numbers
 from forscan.analyse.state import State, carries_of
 from forscan.analyse.use import Kind, Use
 from forscan.analyse.uses import Uses
 from forscan.find.context import FunctionContext
 from forscan.refusal import Refusal, refuse
+from forscan.syntax.walk import walk
 
 
 def jumping_clocks(loop: ast.For, state: State, context: FunctionContext) -> Iterator[Refusal]:
@@ -22,18 +25,29 @@ def jumping_clocks(loop: ast.For, state: State, context: FunctionContext) -> Ite
     if context.observed:
         return
     carries = carries_of(loop, state, context)
-    body = Uses(context, loop.body)
-    for name in sorted(that_stay(carries.numbers, carries, floats=True)):
+    clocks = that_stay(carries.numbers | handed(carries), carries, floats=True)
+    floats = frozenset(n for n in clocks if _is_float(n, carries))
+    body = Uses(context, loop.body, floats=floats)
+    for name in sorted(clocks):
         for use in body.of(name, integer=True):
             if use.kind is Kind.HAZARD and _jumps(use):
                 yield refuse(
                     "FSC410",
                     use.node,
-                    f"{name} is a Python number, which adds up in double precision, and is used as "
+                    f"{name} is a Python number, or may be one, which adds up in double precision, and is used as "
                     f"{use.what}: carried in single precision it may jump in another iteration",
                     "Compute it from the index, `t = i * dt`, or start from an array: jnp.zeros(()).",
                 )
                 break
+
+
+def _is_float(name: str, carries: Carries) -> bool:
+    """Whether a float is in what a number starts from or becomes."""
+    start = carries.start(name)
+    made = [*([start] if start is not None else []), *carries.updates(name)]
+    numbers = Numbers(carries.context, "")
+    parts = [n for part in made for n in walk(part) if isinstance(n, ast.expr)]
+    return any(numbers.is_number(n) and numbers.is_float(n) for n in parts)
 
 
 def _jumps(use: Use) -> bool:

@@ -28,10 +28,9 @@ def growing_integers(loop: ast.For, state: State, context: FunctionContext) -> I
     """A refusal for each integer that may grow too large."""
     carries = carries_of(loop, state, context)
     known = {n for n in state.carried if _is_integer(carries.start(n))}
-    handed = set(state.carried) & _bare(carries)
-    integers = that_stay(known, carries)
+    integers = that_stay(known | handed(carries), carries)
     body = Uses(context, loop.body)
-    for name in sorted(that_stay(known | handed, carries)):
+    for name in sorted(integers):
         for use in body.of(name, integer=True):
             if _may_wrap(use, context):
                 yield refuse(
@@ -49,9 +48,9 @@ def growing_integers(loop: ast.For, state: State, context: FunctionContext) -> I
                     yield refuse(
                         "FSC403",
                         update,
-                        f"{name} is a Python integer that grows fast: carried as int32 it would "
+                        f"{name} may be a Python integer that grows fast: carried as int32 it would "
                         "wrap around without an error",
-                        "Start from a float, or compute the numbers before the loop in Python.",
+                        "Start from a float or an array, or compute the numbers before the loop in Python.",
                     )
                     break
 
@@ -74,11 +73,11 @@ def that_stay(numbers: set[str], carries: Carries, *, floats: bool = False) -> s
         numbers = stay
 
 
-def _bare(carries: Carries) -> set[str]:
-    """Arguments that may be Python integers when the loop starts."""
+def handed(carries: Carries) -> set[str]:
+    """Arguments as state that may be Python numbers when the loop starts."""
     context = carries.context
     free = set(context.parameters) - set(traced_parameters(context))
-    return {n for n in free if not carries.starts(n) and context.is_bare(n)}
+    return {n for n in free & set(carries.carried) if not carries.starts(n) and context.is_bare(n)}
 
 
 def _may_wrap(use: Use, context: FunctionContext) -> bool:

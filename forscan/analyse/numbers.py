@@ -28,6 +28,7 @@ class Numbers:
       index: the induction variable.
       largest: a bound of its magnitude.
       others: further names of Python numbers.
+      floats: names of floats.
     """
 
     def __init__(
@@ -36,11 +37,13 @@ class Numbers:
         index: str,
         largest: int = LARGEST_INDEX,
         others: frozenset[str] = frozenset(),
+        floats: frozenset[str] = frozenset(),
     ) -> None:
         self.context = context
         self.index = index
         self.largest = largest
         self.others = others
+        self.floats = floats
 
     def is_number(self, node: ast.AST) -> bool:
         """Whether an expression is a Python number, given that the index is one."""
@@ -186,6 +189,8 @@ class Numbers:
         match node:
             case ast.Constant(value=value):
                 return isinstance(value, float)
+            case ast.Name(id=name) if name in self.floats:
+                return True
             case ast.Name(id=name):
                 given = definition(name, self.context) if name != self.index else None
                 return given is not None and self.is_float(given)

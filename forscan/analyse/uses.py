@@ -33,6 +33,7 @@ class Uses:
       depth: how many functions an index is followed into yet.
       largest: what the index does not exceed.
       settled: what the scan settles about types, in the loop itself.
+      floats: state that is made of floats.
     """
 
     def __init__(
@@ -42,6 +43,7 @@ class Uses:
         depth: int = _DEPTH,
         largest: int = LARGEST_INDEX,
         settled: Settled | None = None,
+        floats: frozenset[str] = frozenset(),
     ) -> None:
         self.context = context
         self.body = list(body)
@@ -49,6 +51,7 @@ class Uses:
         self.parents = context.module.functions.parents
         self.largest = largest
         self.settled = settled
+        self.floats = floats
         self.floating = Floating(context)
 
     def of(self, name: str, *, integer: bool) -> list[Use]:
@@ -88,17 +91,27 @@ class Uses:
     def _place(self) -> Place:
         """Where the reads stand; not kept, as it leads back here."""
         top = self.depth == _DEPTH
-        return Place(self.context, self.floating, self._follow, self.largest, self.settled, top)
+        return Place(
+            self.context,
+            self.floating,
+            self._follow,
+            self.largest,
+            self.settled,
+            top,
+            self.floats,
+        )
 
     def _use(self, node: ast.Name, integer: bool, done: set[str]) -> Iterator[Use]:
         """The use of one read, and those of what Python computes from it."""
         use = Climb(self._place(), node, integer).use()
         yield use
+        if use.unknown is not None:
+            yield from self._of_unknown(use.unknown, done)
+            return
         for derived in self._derived(use.value, done):
             done.add(derived)
             for read in self._reads(derived):
                 yield from self._use(read, integer, done)
-        yield from self._of_unknown(use.unknown, done)
 
     def _of_unknown(self, made: ast.expr | None, done: set[str]) -> Iterator[Use]:
         """What would go wrong if names that nothing shows to be arrays are Python numbers."""

@@ -515,11 +515,11 @@ class Traced:
                     self._note_static(function, keyword.value, info)
                 elif keyword.arg is None:
                     info.known = False
-            call = call.func
-        if self.transform(call) not in _JIT or dotted(call) in (None,):
-            info.known = False
-        if (self.transform(call) or "").startswith(("equinox.", "flax.nnx.")):
-            info.known = False  # Python leaves stay Python values there
+            is_partial = self.imports.resolve(call.func) == "functools.partial"
+            call = call.args[0] if is_partial and len(call.args) == 1 else call.func
+        path = self.imports.resolve(call)  # a name of the module's own may say more
+        if path not in _JIT or path.startswith(("equinox.", "flax.nnx.")):
+            info.known = False  # for the latter two Python leaves stay Python values
 
     def _note_static(self, function: ast.AST, value: ast.expr, info: JitInfo) -> None:
         assert isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)

@@ -31,10 +31,16 @@ def hoist(draft: Draft) -> Draft:
     values: dict[str, list[Use]] = {}
     for use in hazards:
         values.setdefault(_checked(draft, use), []).append(use)
-    for text, uses in values.items():
-        draft = _one(draft, text, uses)
-    parts = {name for u in hazards if u.value for name in _put_in(draft, u.value)}
-    return _without_unread(draft, parts)
+    # First what is made of names of the body: some of them nothing else may read.
+    for text in sorted(values, key=lambda text: -len(_parts(draft, values[text]))):
+        uses = values[text]
+        draft = _without_unread(_one(draft, text, uses), _parts(draft, uses))
+    return draft
+
+
+def _parts(draft: Draft, uses: list[Use]) -> set[str]:
+    """The names of the body that expressions are freed of."""
+    return {name for u in uses if u.value for name in _put_in(draft, u.value)}
 
 
 def _without_unread(draft: Draft, parts: set[str]) -> Draft:
@@ -159,6 +165,8 @@ def _one(draft: Draft, text: str, uses: list[Use]) -> Draft:
     table = f"{draft.spelling.jnp}.stack([{text} for {counter.name} in range({counter.range})])"
     nodes = mirror(draft)
     found = [n for n in (nodes.get(u.value) for u in uses if u.value) if isinstance(n, ast.expr)]
+    if not found:
+        return draft  # it made a name that nothing reads any more
     named = only_assigned(draft, found)
     if draft.target == "fori_loop":
         if counter.step != "1":

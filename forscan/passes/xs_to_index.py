@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from forscan.analyse.arrays import Evidence, evidence
 from forscan.model import Counter, Element, Refusal, Refused
 from forscan.passes.draft import Draft
-from forscan.syntax.code import Code
+from forscan.syntax.code import Code, expression
 
 
 def xs_to_index(draft: Draft) -> Draft:
@@ -17,10 +18,12 @@ def xs_to_index(draft: Draft) -> Draft:
     head: list[str] = []
     sources: list[str] = []
     for element in loop.elements:
-        source = element.source
-        if not source.isidentifier():
+        source, made = element.source, element.source
+        if evidence(expression(source), draft.context) is Evidence.NUMPY:
+            made = f"{draft.spelling.jnp}.asarray({source})"  # a tracer cannot index it
+        if made != source or not source.isidentifier():
             source = draft.fresh.name(*_wishes(element), "items")
-            before.append(f"{source} = {element.source}")
+            before.append(f"{source} = {made}")
         sources.append(source)
     if counter is None:
         lengths = (
