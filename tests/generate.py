@@ -276,6 +276,12 @@ class _Maker:
             options.append((4, lambda: f"{self.index_number()} * {a()}"))
             options.append((1, lambda: f"({a()} + {self.index_number()})"))
             options.append((1, lambda: f"({a()} if {self.condition()} else {a()})"))
+            options.append(
+                (
+                    1,
+                    lambda: f"({a()} if {self.condition()} else {a()} if {self.condition()} else {a()})",
+                )
+            )
             options.append((1, lambda: f"damped({a()}, {self.scope.index})"))
             options.append((1, lambda: f"schedule({self.scope.index}) * {a()}"))
         if self.scope.ints:
@@ -899,6 +905,10 @@ class _Maker:
                 if self.chance(0.12):
                     with self.block(f"if {self.condition()}:"):
                         action()
+                    while self.chance(0.2):
+                        self.note("elif")
+                        with self.block(f"elif {self.condition()}:"):
+                            self.pick(body)()
                     if self.chance(0.4):
                         with self.block("else:"):
                             self.pick(body)()

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from forscan.analyse.carries import GIVES_INTEGERS, Carries
 from forscan.analyse.static_values import STATIC_ATTRIBUTES
 from forscan.refusal import Refusal, refuse
+from forscan.syntax.names import parameters
 from forscan.syntax.walk import walk_all
 
 Sources = frozenset[str]
@@ -149,6 +150,8 @@ class _Meetings:
                 return self._of(base, seen)
             case ast.Tuple(elts=items) | ast.List(elts=items):
                 return self._of_all(items, seen)
+            case ast.Lambda(body=body):  # a branch of `lax.cond`
+                return self._of(body, seen.union(parameters(node)))
             case ast.Call():
                 return self._of_call(node, seen)
         return frozenset({ast.unparse(node)})
@@ -166,7 +169,7 @@ class _Meetings:
             given = [node.func.value, *node.args, *(k.value for k in node.keywords)]
             return self._settled(self._of_all(given, seen), tail or node.func.attr)
         given = [*node.args, *(k.value for k in node.keywords if k.arg not in _NO_VALUES)]
-        if tail in ("where", "select"):
+        if tail in ("where", "select", "cond"):
             del given[:1]
         own = () if path.startswith("jax.") or "." not in path else (path,)
         return self._dtype(node) or self._settled(self._of_all(given, seen), tail).union(own)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 
 from forscan.analyse.kinds import kind_of
+from forscan.analyse.tracers import is_tracer
 from forscan.model import Refusal
 from forscan.reshape.site import LoopText, Reshaped
 from forscan.reshape.suites import suite_of, whole_end
@@ -190,22 +191,36 @@ class _Body:
 
     def conditional_expressions(self, code: Code, statement: ast.stmt) -> list[Edit]:
         """`a if test else b` with values that are not plain numbers."""
-        edits = []
+        edits, done = [], set[ast.AST]()
         for node in walk(statement):
-            if not isinstance(node, ast.IfExp) or not self.on_index(node.test):
+            if not isinstance(node, ast.IfExp) or node in done or not self.on_index(node.test):
                 continue
             if set(reads([node.body, node.orelse])) <= {self.index}:
                 continue  # a number for each index, computed before the loop
-            if not all(kind_of(n, self.loop.context).is_array for n in (node.body, node.orelse)):
-                raise _NoBranch  # a dtype, a function, or whatever else is no array
-            if any(isinstance(n, ast.NamedExpr) for n in walk(node)):
-                raise _NoBranch  # a lambda would keep the name to itself
-            test, first, second = (one_line(code, n) for n in (node.test, node.body, node.orelse))
-            new = f"{self.lax}.cond({test}, lambda: {first}, lambda: {second})"
-            edits.append(code.replace(node, new))
+            edits.append(code.replace(node, self.conditional(code, node, done)))
         if any(a.start < b.end and b.start < a.end for a in edits for b in edits if a is not b):
             raise _NoBranch  # one inside another
         return edits
+
+    def is_value(self, node: ast.expr) -> bool:
+        """Whether an expression is an array or a number for sure."""
+        state = set(self.state.carried)
+        return kind_of(node, self.loop.context).is_array or is_tracer(
+            node, self.loop.context, state
+        )
+
+    def conditional(self, code: Code, node: ast.expr, done: set[ast.AST]) -> str:
+        """A conditional expression, and those on its sides, as calls of `lax.cond`."""
+        if not isinstance(node, ast.IfExp) or not self.on_index(node.test):
+            return one_line(code, node)
+        done.add(node)
+        if not all(map(self.is_value, (node.body, node.orelse))):
+            raise _NoBranch  # a dtype, a function, or whatever else is no array
+        if any(isinstance(n, ast.NamedExpr) for n in walk(node)):
+            raise _NoBranch  # a lambda would keep the name to itself
+        first, second = (self.conditional(code, n, done) for n in (node.body, node.orelse))
+        test = one_line(code, node.test)
+        return f"{self.lax}.cond({test}, lambda: {first}, lambda: {second})"
 
 
 _OPERATORS = {

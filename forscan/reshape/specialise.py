@@ -70,11 +70,19 @@ class Specialised:
     def _expressions(self, code: Code, node: ast.AST) -> list[Edit]:
         edits = []
         for part in walk_scope([node]):
-            if isinstance(part, ast.IfExp):
-                truth = self.known.truth(part.test)
-                if truth is not None:
-                    self.decided += 1
-                    edits.append(
-                        code.replace(part, one_line(code, part.body if truth else part.orelse))
-                    )
-        return [e for e in edits if not any(o.start < e.start and e.end < o.end for o in edits)]
+            chosen = self._chosen(part) if isinstance(part, ast.IfExp) else part
+            if isinstance(part, ast.IfExp) and isinstance(chosen, ast.expr) and chosen is not part:
+                self.decided += 1
+                edits.append(code.replace(part, one_line(code, chosen)))
+        return [e for e in edits if not any(_is_inside(e, other) for other in edits)]
+
+    def _chosen(self, node: ast.expr) -> ast.expr:
+        """The side of a conditional expression that is known, of each in the other's place."""
+        truth = self.known.truth(node.test) if isinstance(node, ast.IfExp) else None
+        if not isinstance(node, ast.IfExp) or truth is None:
+            return node
+        return self._chosen(node.body if truth else node.orelse)
+
+
+def _is_inside(edit: Edit, other: Edit) -> bool:
+    return edit is not other and other.start <= edit.start and edit.end <= other.end
