@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from forscan.analyse.arrays import assigned_values
 from forscan.find.context import FunctionContext
-from forscan.find.traced import Function
+from forscan.find.functions import Function
 from forscan.syntax.names import binds, dotted, parameters, walk_scope
 
 _HAIKU_STATE = {

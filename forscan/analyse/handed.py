@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from forscan.find.context import FunctionContext
-from forscan.find.traced import Function
+from forscan.find.functions import Function
 
 
 def argument(name: str, callee: Function | ast.Lambda, call: ast.Call) -> ast.expr | None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from forscan.analyse.arrays import Evidence, evidence
 from forscan.find.context import FunctionContext, once
-from forscan.find.traced import Function
+from forscan.find.functions import Function
 from forscan.syntax.names import target_names
 
 

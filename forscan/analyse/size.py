@@ -9,7 +9,7 @@ from forscan.analyse.arrays import ARRAY_METHODS
 from forscan.analyse.lists import appended
 from forscan.analyse.trip_count import Extent, extent, leading
 from forscan.find.context import FunctionContext
-from forscan.find.traced import Function
+from forscan.find.functions import Function
 from forscan.types import Size
 
 _OPERATIONS = ast.BinOp | ast.UnaryOp | ast.Compare | ast.AugAssign

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from forscan.find.context import FunctionContext, once
 from forscan.syntax.code import expression
-from forscan.syntax.names import walk_scope
+from forscan.syntax.names import bindings, walk_scope
 from forscan.syntax.slices import uncut
 from forscan.syntax.walk import walk
 
@@ -132,12 +133,18 @@ def stable(node: ast.expr, context: FunctionContext | None) -> bool:
 
 
 @once
-def binding_counts(context: FunctionContext) -> dict[str, int]:
-    """How often each name is bound in the function; a parameter counts once."""
-    found = dict.fromkeys(context.parameters, 1)
-    for node in walk_scope(context.node.body):
-        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-            found[node.id] = found.get(node.id, 0) + 1
+def binding_counts(context: FunctionContext) -> Counter[str]:
+    """How often each name is bound in the function; a parameter counts once.
+
+    A `del` and a function inside that binds the name count as well.
+    """
+    found = Counter(context.parameters)
+    found.update(name for name, _ in bindings(context.node.body, comprehensions=True))
+    for node in context.nodes:
+        if isinstance(node, ast.Nonlocal):
+            found.update(node.names)
+        elif isinstance(node, ast.Delete):
+            found.update(t.id for t in node.targets if isinstance(t, ast.Name))
     return found
 
 

@@ -19,7 +19,7 @@ from forscan.analyse.numbers import LARGEST_INDEX
 from forscan.analyse.settled import Settled
 from forscan.analyse.use import Kind, Use
 from forscan.find.context import FunctionContext
-from forscan.find.traced import Function
+from forscan.find.functions import Function
 from forscan.syntax.names import defaults, parameters, target_names
 from forscan.syntax.walk import walk, walk_all
 

@@ -279,9 +279,10 @@ REGISTRY: dict[str, Entry] = _entries(
     Entry(
         "FSC403",
         "index-overflow",
-        "integer arithmetic of the index that int32 cannot follow",
-        "A Python int has no bounds, the index inside a scan is an int32: `2 ** i` and "
-        "large products wrap around or become 0, without an error.",
+        "arithmetic of the index that a scan cannot follow",
+        "A Python int has no bounds and a Python float double precision; the index inside a scan "
+        "is an int32: `2 ** i` and large products wrap around or become 0, without an error, and "
+        "`i * 0.1 > 0.3` may end otherwise.",
         "for i in range(40):\n    x = x + 2 ** i",
         "Compute the numbers before the loop in Python and iterate an array of them.",
     ),
@@ -338,7 +339,8 @@ REGISTRY: dict[str, Entry] = _entries(
         "FSC410",
         "static-state",
         "a Python number kept as state is needed as a Python value",
-        "As part of the carry the number becomes a tracer.",
+        "As part of the carry the number becomes a tracer. A float that Python adds up in double "
+        "precision is rounded there, and what is compared with it may jump in another iteration.",
         "k = 0\nfor x in xs:\n    k += 1\nreturn jnp.zeros(k)",
         "Compute the number from the trip count instead.",
     ),

@@ -12,8 +12,9 @@ from typing import Any, Generic, ParamSpec, TypeVar
 from forscan.analyse.cfg import Graph, build
 from forscan.analyse.dataflow import NameSets, bound_names, live_names
 from forscan.facts import NO_FACTS, Facts, Value
+from forscan.find.functions import Function, Functions, local_names
 from forscan.find.imports import Imports
-from forscan.find.traced import Function, Functions, Traced, local_names
+from forscan.find.traced import Traced
 from forscan.model import Spelling
 from forscan.syntax.names import (
     Fresh,

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from forscan.find.context import FunctionContext, ModuleContext
+from forscan.find.functions import Function, local_names
 from forscan.find.sites import LAX_LOOPS
-from forscan.find.traced import Function, local_names
 from forscan.model import Refusal
 
 _NAMES = {"scan", "fori_loop"}

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from forscan.find.context import ModuleContext
-from forscan.find.traced import Function
+from forscan.find.functions import Function
 from forscan.syntax.names import dotted
 
 Scope = Function | ast.Lambda
@@ -108,7 +108,7 @@ class _Summing:
                     self.reaches[number].add(self.numbers[function])
         if scope is not None:
             self.uses[number].update(used)
-        if used and self.context.traced.transform(call.func):
+        if used and self.context.traced.transforms.path(call.func):
             self.uses[-1].update(used)
 
     def _imported(self) -> Iterator[tuple[str, str]]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from forscan.find.context import FunctionContext, ModuleContext
-from forscan.find.traced import Function
+from forscan.find.functions import Function
 
 LAX_LOOPS = {
     f"jax.lax.{name}": name

@@ -9,7 +9,7 @@ from functools import cached_property
 
 from forscan.analyse.kinds import ARRAY, NOTHING, UNKNOWN, Kind, of_items, returned_kind
 from forscan.find.context import FunctionContext
-from forscan.find.traced import Function
+from forscan.find.functions import Function
 from forscan.readers.mutations import changed_containers
 from forscan.syntax.code import Code, expression
 from forscan.syntax.names import binds, walk_scope
