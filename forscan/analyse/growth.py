@@ -27,7 +27,7 @@ _LARGE_STEP = 10_000
 def growing_integers(loop: ast.For, state: State, context: FunctionContext) -> Iterator[Refusal]:
     """A refusal for each integer that may grow too large."""
     carries = carries_of(loop, state, context)
-    known = {n for n in state.carried if _is_integer(carries.start(n))}
+    known = {n for n in state.carried if is_integer(carries.start(n))}
     integers = that_stay(known | handed(carries), carries)
     body = Uses(context, loop.body)
     for name in sorted(integers):
@@ -116,7 +116,8 @@ def _is_said(node: ast.expr, context: FunctionContext) -> bool:
     return isinstance(annotation, ast.Name) and annotation.id == "float"
 
 
-def _is_integer(start: ast.expr | None) -> bool:
+def is_integer(start: ast.expr | None) -> bool:
+    """Whether state starts as an integer that is written out."""
     return (
         isinstance(start, ast.Constant)
         and isinstance(start.value, int)

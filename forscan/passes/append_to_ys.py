@@ -7,13 +7,15 @@ from dataclasses import replace
 
 from forscan.analyse.arrays import TREE_MAPS
 from forscan.analyse.floating import Floating
+from forscan.analyse.growth import is_integer, that_stay
 from forscan.analyse.items import is_array_expression
 from forscan.analyse.lists import FilledList, appended, appends_to, block_of
+from forscan.analyse.state import carries_of
 from forscan.model import Output, Refusal, Refused
 from forscan.passes.draft import Draft
 from forscan.passes.idle import idle_start
 from forscan.syntax.code import one_line, removal
-from forscan.syntax.names import binds, names_in, singular
+from forscan.syntax.names import binds, names_in, reads, singular
 from forscan.syntax.source import Edit
 
 _STACKS = {"jax.numpy.stack", "jax.numpy.array", "jax.numpy.asarray"}
@@ -68,6 +70,8 @@ def _one_list(draft: Draft, filled: FilledList) -> Draft:
         )
     several = len(filled.appends) != 1 and filled.branch is None
     after = _Uses(draft, filled)
+    if not after.as_array:
+        _check_first(draft, filled)
     if several and (after.tree or not after.as_array or not filled.fresh):
         raise Refused(
             _reason(
@@ -117,6 +121,27 @@ def _one_list(draft: Draft, filled: FilledList) -> Draft:
         rest = (f"{filled.name}.extend({_in_order(draft, result)})",)
     loop = replace(draft.loop, after=draft.loop.after + rest)
     return replace(draft, loop=loop, edits=tuple(edits))
+
+
+def _check_first(draft: Draft, filled: FilledList) -> None:
+    """Refuses a list whose first item is a Python integer, and the others are not."""
+    carries = carries_of(draft.statement, draft.state, draft.context)
+    numbers = {n for n in carries.numbers if is_integer(carries.start(n))}
+    numbers -= that_stay(numbers, carries)
+    for statement, value in zip(filled.appends, filled.values, strict=True):
+        names = set(reads(value))
+        updated = (u.lineno for n in names & numbers for u in carries.updates(n))
+        if names and names <= numbers and statement.lineno <= min(updated):
+            shown = ", ".join(sorted(names))
+            raise Refused(
+                _reason(
+                    "FSC406",
+                    filled,
+                    f"the first item of {filled.name} is made of the integer that {shown} starts with, "
+                    "the others are not: the outputs of a scan have one type",
+                    f"Start {shown} from a float.",
+                )
+            )
 
 
 def _with_some(draft: Draft, filled: FilledList, otherwise: str) -> Draft:

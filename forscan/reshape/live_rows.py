@@ -60,6 +60,8 @@ def live_rows(loop: LoopText) -> Reshaped | None:
     space = _range(loop)
     if space is None or loop.node.orelse:
         return None
+    if any(isinstance(n, ast.Continue) for n in walk_all(loop.node.body)):
+        return None  # which may pass over a write
     body, before, after = loop.body, [], []
     elsewhere: list[Edit] = []
     for name in loop.state.carried:
