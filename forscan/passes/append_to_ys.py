@@ -124,22 +124,28 @@ def _one_list(draft: Draft, filled: FilledList) -> Draft:
 
 
 def _check_first(draft: Draft, filled: FilledList) -> None:
-    """Refuses a list whose first item is a Python integer, and the others are not."""
+    """Refuses a list whose first item is of another type than the others.
+
+    It is made of the integer that the state starts with, or, in mixed precision, of a
+    weakly typed start.
+    """
     carries = carries_of(draft.statement, draft.state, draft.context)
-    numbers = {n for n in carries.numbers if is_integer(carries.start(n))}
-    numbers -= that_stay(numbers, carries)
+    odd = {n for n in carries.numbers if is_integer(carries.start(n))}
+    odd -= that_stay(odd, carries)
+    if draft.context.module.names_half_precision:
+        odd |= {n for n in draft.state.carried if carries.may_start_weakly(n)}
     for statement, value in zip(filled.appends, filled.values, strict=True):
-        names = set(reads(value))
-        updated = (u.lineno for n in names & numbers for u in carries.updates(n))
-        if names and names <= numbers and statement.lineno <= min(updated):
+        names = {n for n in reads(value) if not carries.is_module(n)}
+        updates = [u.lineno for n in names & odd for u in carries.updates(n)]
+        if names and names <= odd and updates and statement.lineno <= min(updates):
             shown = ", ".join(sorted(names))
             raise Refused(
                 _reason(
                     "FSC406",
                     filled,
-                    f"the first item of {filled.name} is made of the integer that {shown} starts with, "
-                    "the others are not: the outputs of a scan have one type",
-                    f"Start {shown} from a float.",
+                    f"the first item of {filled.name} is made of what {shown} starts with, whose type the "
+                    "others may not have: the outputs of a scan have one type",
+                    f"Start {shown} from an array of the type that it becomes.",
                 )
             )
 
