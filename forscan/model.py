@@ -50,6 +50,7 @@ class Element:
       gives_length: whether its length surely is the trip count.
       length: an expression for its length, where that is not `len(source)`.
       parts: the arrays in `source`, where it is a tuple of nothing else.
+      number: the type of the Python numbers that a `for` takes in its place.
     """
 
     target: str
@@ -58,6 +59,7 @@ class Element:
     gives_length: bool = True
     length: str | None = None
     parts: tuple[str, ...] = ()
+    number: type | None = None
 
 
 @dataclass(frozen=True)

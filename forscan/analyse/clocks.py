@@ -7,7 +7,7 @@ Carried by a scan a clock is rounded in each iteration: that is a small differen
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from forscan.analyse.carries import Carries
 from forscan.analyse.growth import handed, that_stay
@@ -20,23 +20,30 @@ from forscan.refusal import Refusal, refuse
 from forscan.syntax.walk import walk
 
 
-def jumping_clocks(loop: ast.For, state: State, context: FunctionContext) -> Iterator[Refusal]:
-    """A refusal for each clock that something is compared with, unless calls are verified."""
+def jumping_clocks(
+    loop: ast.For, state: State, context: FunctionContext, items: Mapping[str, type]
+) -> Iterator[Refusal]:
+    """A refusal for each clock that something is compared with, unless calls are verified.
+
+    Args:
+      items: the types of the Python numbers that the loop iterates.
+    """
     if context.observed:
         return
     carries = carries_of(loop, state, context)
     clocks = that_stay(carries.numbers | handed(carries), carries, floats=True)
     floats = frozenset(n for n in clocks if _is_float(n, carries))
+    floats |= {n for n, kind in items.items() if kind is float}
     body = Uses(context, loop.body, floats=floats)
-    for name in sorted(clocks):
+    for name in sorted(clocks.union(items)):
         for use in body.of(name, integer=True):
             if use.kind is Kind.HAZARD and _jumps(use):
                 yield refuse(
                     "FSC410",
                     use.node,
-                    f"{name} is a Python number, or may be one, which adds up in double precision, and is used as "
-                    f"{use.what}: carried in single precision it may jump in another iteration",
-                    "Compute it from the index, `t = i * dt`, or start from an array: jnp.zeros(()).",
+                    f"{name} is a Python number, or may be one, which Python computes in double precision, and is "
+                    f"used as {use.what}: in single precision that may jump in another iteration",
+                    "Compute it from the index, `t = i * dt`, or make it an array: jnp.zeros(()).",
                 )
                 break
 

@@ -7,7 +7,7 @@ an error: `w = 2 * w` over 40 iterations ends at 0, and so does `2 ** count`.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from forscan.analyse.carries import Carries
 from forscan.analyse.floating import Floating
@@ -24,13 +24,19 @@ from forscan.syntax.walk import walk, walk_all
 _LARGE_STEP = 10_000
 
 
-def growing_integers(loop: ast.For, state: State, context: FunctionContext) -> Iterator[Refusal]:
-    """A refusal for each integer that may grow too large."""
+def growing_integers(
+    loop: ast.For, state: State, context: FunctionContext, items: Mapping[str, type]
+) -> Iterator[Refusal]:
+    """A refusal for each integer that may grow too large, or of which something does.
+
+    Args:
+      items: the types of the Python numbers that the loop iterates.
+    """
     carries = carries_of(loop, state, context)
     known = {n for n in state.carried if is_integer(carries.start(n))}
     integers = that_stay(known | handed(carries), carries)
     body = Uses(context, loop.body)
-    for name in sorted(integers):
+    for name in sorted(integers | {n for n, kind in items.items() if kind is int}):
         for use in body.of(name, integer=True):
             if _may_wrap(use, context):
                 yield refuse(

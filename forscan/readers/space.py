@@ -324,10 +324,14 @@ class _Reader:
                 )
             columns = [self.column(node, [r[k] for r in rows]) for k in range(width)]
             targets = [self.single(t)[0] for t in target.elts]
-            elements = [Element(t, c) for t, c in zip(targets, columns, strict=True)]
+            kinds = [type(values[0]) for values in zip(*rows, strict=True)]
+            elements = [
+                Element(t, c, number=k) for t, c, k in zip(targets, columns, kinds, strict=True)
+            ]
             return Space(elements=tuple(elements), trips=trips)
         name, _ = self.single(target)
-        return Space(elements=(Element(name, self.column(node, list(rows))),), trips=trips)
+        element = Element(name, self.column(node, list(rows)), number=type(rows[0]))
+        return Space(elements=(element,), trips=trips)
 
     def table(self, target: ast.expr, node: ast.expr) -> Space | None:
         """Numbers of one kind that are written out elsewhere, or were seen."""
@@ -346,7 +350,8 @@ class _Reader:
         if len(kinds) != 1 or not kinds <= {int, float, complex}:
             return None
         source = f"{self.spelling.jnp}.stack({node.id})"
-        return Space(elements=(Element(target.id, source),), trips=(Extent("", len(rows)),))
+        element = Element(target.id, source, number=type(rows[0]))
+        return Space(elements=(element,), trips=(Extent("", len(rows)),))
 
     def column(self, node: ast.expr, values: list[object]) -> str:
         kinds = {type(v) for v in values}
