@@ -163,7 +163,8 @@ def evidence(expression: ast.expr, context: FunctionContext, depth: int = 5) -> 
                 return evidence(base, context, depth - 1)
             if attribute == "shape":
                 return Evidence.TABLE
-            return _of_uses(expression, context)
+            kept = _of_attribute(expression, context, depth)
+            return _of_uses(expression, context) if kept is Evidence.UNKNOWN else kept
         case ast.Name(id=name):
             key = (evidence, name, depth)
             if key not in context.known:  # the names of a function lead to each other
@@ -346,6 +347,23 @@ def _of_name(node: ast.Name, context: FunctionContext, depth: int) -> Evidence:
     if known and (node.id not in context.parameters or set(found) == {Evidence.OTHER}):
         return known[0] if len(set(known)) == 1 else Evidence.UNKNOWN
     return _of_uses(node, context)
+
+
+def _of_attribute(node: ast.Attribute, context: FunctionContext, depth: int) -> Evidence:
+    """What the methods of a class keep under a name of `self`."""
+    functions = context.module.functions
+    owner = functions.class_of(context.node)
+    if owner is None or not isinstance(node.value, ast.Name) or node.value.id != "self":
+        return Evidence.UNKNOWN
+    found = {
+        evidence(value, FunctionContext(context.module, method), depth - 1)
+        for method, value in functions.kept_by(owner).get(node.attr, ())
+    }
+    if found & {Evidence.OTHER, Evidence.TABLE}:
+        return Evidence.OTHER
+    if Evidence.NUMPY in found:
+        return Evidence.NUMPY
+    return Evidence.ARRAY if found == {Evidence.ARRAY} else Evidence.UNKNOWN
 
 
 def _of_handed(name: str, context: FunctionContext, depth: int) -> Evidence:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -38,6 +39,9 @@ class Functions:
     local: dict[ast.AST, frozenset[str]] = field(default_factory=dict)
     _around: dict[ast.AST, Function | ast.Lambda | None] = field(default_factory=dict)
     _bindings: dict[Function | ast.Lambda | None, Counter[str]] = field(default_factory=dict)
+    _kept: dict[ast.ClassDef, dict[str, list[tuple[Function, ast.expr]]]] = field(
+        default_factory=dict
+    )
 
     def __post_init__(self) -> None:
         self.nodes = walk(self.module, parents=self.parents)
@@ -101,6 +105,18 @@ class Functions:
             if isinstance(self.parents[function], ast.ClassDef):
                 found.setdefault(function.name, []).append(function)
         return found
+
+    def kept_by(self, owner: ast.ClassDef) -> dict[str, list[tuple[Function, ast.expr]]]:
+        """What the methods of a class assign to each attribute of `self`, and which does."""
+        if owner not in self._kept:
+            found = self._kept[owner] = {}
+            for method in owner.body:
+                if isinstance(method, ast.FunctionDef):
+                    for node in walk(method):
+                        for target, value in _attributes(node):
+                            if dotted(target.value) == "self":
+                                found.setdefault(target.attr, []).append((method, value))
+        return self._kept[owner]
 
     def enclosing(self, node: ast.AST) -> Function | ast.Lambda | None:
         """The innermost function around a node."""
@@ -188,6 +204,15 @@ class Functions:
     @cached_property
     def _defined(self) -> set[str]:
         return {name for names in self._definitions.values() for name in names}
+
+
+def _attributes(node: ast.AST) -> Iterator[tuple[ast.Attribute, ast.expr]]:
+    """The attributes that a statement assigns, with their values."""
+    match node:
+        case ast.Assign(targets=targets, value=value):
+            yield from ((t, value) for t in targets if isinstance(t, ast.Attribute))
+        case ast.AnnAssign(target=ast.Attribute() as target, value=ast.expr() as value):
+            yield target, value
 
 
 def _position(node: ast.stmt) -> tuple[int, int]:

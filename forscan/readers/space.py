@@ -382,7 +382,7 @@ class _Reader:
                 f"{shown} is a Python sequence of numbers, not an array",
                 f"Make it an array before the loop (`jnp.asarray({shown})` is strongly typed).",
             )
-        if found is Evidence.OTHER:
+        if found is Evidence.OTHER and not _is_kept(node):
             raise _no(
                 "FSC201",
                 node,
@@ -391,7 +391,7 @@ class _Reader:
             )
         as_arrays = self.items_are_arrays(target) if found is Evidence.UNKNOWN else True
         unpacked = found is Evidence.UNKNOWN and not isinstance(target, ast.Name)
-        if as_arrays is False or (unpacked and self.leaves_out(target)):
+        if as_arrays is False or found is Evidence.OTHER or (unpacked and self.leaves_out(target)):
             raise _no(
                 "FSC202",
                 node,
@@ -446,6 +446,13 @@ class _Reader:
         from forscan.analyse.items import used_as_arrays
 
         return used_as_arrays(target, self.loop, self.context)
+
+
+def _is_kept(node: ast.expr) -> bool:
+    """Whether items are those of an attribute, such as layers, that could be stacked there."""
+    while isinstance(node, ast.Subscript):
+        node = node.value
+    return isinstance(node, ast.Attribute)
 
 
 def _is_strict(call: ast.Call) -> bool:
