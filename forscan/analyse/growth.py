@@ -25,12 +25,17 @@ _LARGE_STEP = 10_000
 
 
 def growing_integers(
-    loop: ast.For, state: State, context: FunctionContext, items: Mapping[str, type]
+    loop: ast.For,
+    state: State,
+    context: FunctionContext,
+    items: Mapping[str, type],
+    trips: int | None,
 ) -> Iterator[Refusal]:
     """A refusal for each integer that may grow too large, or of which something does.
 
     Args:
       items: the types of the Python numbers that the loop iterates.
+      trips: the number of iterations, where it is known.
     """
     carries = carries_of(loop, state, context)
     known = {n for n in state.carried if is_integer(carries.start(n))}
@@ -50,13 +55,15 @@ def growing_integers(
     for name in state.carried:
         if name in integers:
             for update in carries.updates(name):
-                if _grows_fast(update, integers, context):
+                small = name not in known and _stays_small(update, trips)
+                if not small and _grows_fast(update, integers, context):
                     yield refuse(
                         "FSC403",
                         update,
                         f"{name} may be a Python integer that grows fast: carried as int32 it would "
                         "wrap around without an error",
-                        "Start from a float or an array, or compute the numbers before the loop in Python.",
+                        f"Annotate {name} as jax.Array or start from a float, or compute the numbers before "
+                        "the loop in Python.",
                     )
                     break
 
@@ -82,6 +89,8 @@ def that_stay(numbers: set[str], carries: Carries, *, floats: bool = False) -> s
 def handed(carries: Carries) -> set[str]:
     """Arguments as state that may be Python numbers when the loop starts."""
     context = carries.context
+    if context.observed:
+        return set()  # calls have shown what they are, or are verified
     free = set(context.parameters) - set(traced_parameters(context))
     return {n for n in free & set(carries.carried) if not carries.starts(n) and context.is_bare(n)}
 
@@ -157,6 +166,15 @@ def _is_python(update: ast.expr, numbers: set[str], carries: Carries, floats: bo
             if not known.is_known(node.id):
                 return False
     return True
+
+
+def _stays_small(update: ast.expr, trips: int | None) -> bool:
+    """Whether an argument of the size of an index, if it is an integer at all, has room to grow."""
+    if trips is None or any(isinstance(n, ast.Pow | ast.LShift) for n in walk(update)):
+        return False
+    given = (n.value for n in walk(update) if isinstance(n, ast.Constant))
+    factor = max([2, *(abs(v) for v in given if isinstance(v, int))])
+    return trips < 32 and LARGEST_INDEX * factor**trips < 2**31
 
 
 def _grows_fast(update: ast.expr, integers: set[str], context: FunctionContext) -> bool:

@@ -53,6 +53,7 @@ def read(site: Site, target: str) -> Draft:
         state = without_idle_starts(state, node, context)
     uses = _index_uses(space, node, state, context)
     index = space.counter.name if space.counter else None
+    count = space.trips[0].number if space.trips else None
     items = {e.target: e.number for e in space.elements if e.number is not None}
     reasons += [
         *Effects(context, node.body, names, own_containers(node, context)).reasons(),
@@ -61,7 +62,7 @@ def read(site: Site, target: str) -> Draft:
         *python_values(node, state, index, uses, context),
         *_rebound_index(space, state, node),
         *_functions_after(state, node),
-        *growing_integers(node, state, context, items),
+        *growing_integers(node, state, context, items, count),
         *jumping_clocks(node, state, context, items),
         *late_binding(node, state, context),
         *_types(state, lists, node, context),
