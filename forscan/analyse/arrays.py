@@ -7,13 +7,14 @@ so a container counts as an array only where the code around shows it.
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 from enum import Enum
 
 from forscan.analyse.handed import argument
 from forscan.facts import Value
 from forscan.find.context import FunctionContext
 from forscan.model import Spelling
-from forscan.syntax.names import is_place, walk_scope
+from forscan.syntax.names import annotations_of, is_place, walk_scope
 from forscan.syntax.walk import walk
 
 _ARRAY_ATTRIBUTES = {
@@ -230,11 +231,9 @@ def _of_call(node: ast.Call, context: FunctionContext, depth: int) -> Evidence:
             return Evidence.ARRAY
         return Evidence.UNKNOWN
     callee = context.module.traced.only(node.func)
-    return (
-        _of_result(callee, context, depth)
-        if isinstance(callee, ast.FunctionDef)
-        else Evidence.UNKNOWN
-    )
+    if isinstance(callee, ast.FunctionDef):
+        return _of_result(callee, context, depth)
+    return Evidence.UNKNOWN
 
 
 def _of_result(callee: ast.FunctionDef, context: FunctionContext, depth: int) -> Evidence:
@@ -355,10 +354,15 @@ def _of_attribute(node: ast.Attribute, context: FunctionContext, depth: int) -> 
     owner = functions.class_of(context.node)
     if owner is None or not isinstance(node.value, ast.Name) or node.value.id != "self":
         return Evidence.UNKNOWN
-    found = {
+    return _of_any(
         evidence(value, FunctionContext(context.module, method), depth - 1)
         for method, value in functions.kept_by(owner).get(node.attr, ())
-    }
+    )
+
+
+def _of_any(values: Iterable[Evidence]) -> Evidence:
+    """What may be any of several values, the least of an array first."""
+    found = set(values)
     if found & {Evidence.OTHER, Evidence.TABLE}:
         return Evidence.OTHER
     if Evidence.NUMPY in found:
@@ -381,9 +385,8 @@ def _of_handed(name: str, context: FunctionContext, depth: int) -> Evidence:
             scope = functions.enclosing(scope)
         caller = FunctionContext(context.module, scope or context.module.tree)
         found.add(evidence(given, caller, depth - 1))
-    if found & {Evidence.OTHER, Evidence.TABLE}:
-        return Evidence.OTHER
-    return Evidence.NUMPY if Evidence.NUMPY in found else Evidence.UNKNOWN
+    joined = _of_any(found)
+    return Evidence.UNKNOWN if joined is Evidence.ARRAY else joined
 
 
 def _is_static(name: str, context: FunctionContext) -> bool:
@@ -405,11 +408,8 @@ def assigned_values(name: str, context: FunctionContext) -> list[ast.expr]:
 def _annotation(name: str, context: FunctionContext) -> Evidence | None:
     if isinstance(context.node, ast.Module):
         return None
-    a = context.node.args
-    for parameter in (*a.posonlyargs, *a.args, *a.kwonlyargs):
-        if parameter.arg == name and parameter.annotation is not None:
-            return _of_annotation(parameter.annotation)
-    return None
+    said = annotations_of(context.node.args).get(name)
+    return _of_annotation(said) if said is not None else None
 
 
 def _of_annotation(annotation: ast.expr) -> Evidence | None:

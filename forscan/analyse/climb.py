@@ -46,7 +46,7 @@ class Place:
 
     def is_array(self, node: ast.expr) -> bool:
         """Whether an operand is a number of JAX or Python, as far as anything shows."""
-        return self.is_tracer(node) or kind_of(node, self.context) == ARRAY
+        return kind_of(node, self.context) == ARRAY
 
     def is_tracer(self, node: ast.expr) -> bool:
         """Whether an operand is an array for sure, and no Python number."""
@@ -205,7 +205,7 @@ class Climb:
             self.floats = self.place.meets_floats(self.value, parent.op, other)
         self.unknown = not tracer and (self.python_only or self.unknown)
         self.python_only = False
-        self.is_array = self.is_array or self.place.is_array(other)
+        self.is_array = self.is_array or tracer or self.place.is_array(other)
         self.is_tracer = tracer
         return None
 

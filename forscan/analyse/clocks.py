@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterator, Mapping
 
 from forscan.analyse.carries import Carries
-from forscan.analyse.growth import handed, that_stay
+from forscan.analyse.growth import bare_arguments, that_stay
 from forscan.analyse.numbers import Numbers
 from forscan.analyse.state import State, carries_of
 from forscan.analyse.use import Kind, Use
@@ -31,7 +31,7 @@ def jumping_clocks(
     if context.observed:
         return
     carries = carries_of(loop, state, context)
-    clocks = that_stay(carries.numbers | handed(carries), carries, floats=True)
+    clocks = that_stay(carries.numbers | bare_arguments(carries), carries, floats=True)
     floats = frozenset(n for n in clocks if _is_float(n, carries))
     floats |= {n for n, kind in items.items() if kind is float}
     body = Uses(context, loop.body, floats=floats)

@@ -18,7 +18,7 @@ from forscan.analyse.use import Kind, Use
 from forscan.analyse.uses import Uses
 from forscan.find.context import FunctionContext
 from forscan.refusal import Refusal, refuse
-from forscan.syntax.names import defaults, target_names
+from forscan.syntax.names import annotations_of, defaults, target_names
 from forscan.syntax.walk import walk, walk_all
 
 _LARGE_STEP = 10_000
@@ -39,7 +39,7 @@ def growing_integers(
     """
     carries = carries_of(loop, state, context)
     known = {n for n in state.carried if is_integer(carries.start(n))}
-    integers = that_stay(known | handed(carries), carries)
+    integers = that_stay(known | bare_arguments(carries), carries)
     body = Uses(context, loop.body)
     for name in sorted(integers | {n for n, kind in items.items() if kind is int}):
         for use in body.of(name, integer=True):
@@ -86,7 +86,7 @@ def that_stay(numbers: set[str], carries: Carries, *, floats: bool = False) -> s
         numbers = stay
 
 
-def handed(carries: Carries) -> set[str]:
+def bare_arguments(carries: Carries) -> set[str]:
     """Arguments as state that may be Python numbers when the loop starts."""
     context = carries.context
     if context.observed:
@@ -122,13 +122,11 @@ def _is_said(node: ast.expr, context: FunctionContext) -> bool:
     """Whether an argument is a float by its annotation or its default."""
     if not isinstance(node, ast.Name) or isinstance(context.node, ast.Module):
         return False
-    a = context.node.args
-    match defaults(a).get(node.id):
-        case ast.Constant(value=float()):
+    arguments = context.node.args
+    match annotations_of(arguments).get(node.id), defaults(arguments).get(node.id):
+        case (ast.Name(id="float"), _) | (_, ast.Constant(value=float())):
             return True
-    annotations = {p.arg: p.annotation for p in (*a.posonlyargs, *a.args, *a.kwonlyargs)}
-    annotation = annotations.get(node.id)
-    return isinstance(annotation, ast.Name) and annotation.id == "float"
+    return False
 
 
 def is_integer(start: ast.expr | None) -> bool:

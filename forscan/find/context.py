@@ -19,6 +19,7 @@ from forscan.model import Spelling
 from forscan.syntax.names import (
     Fresh,
     all_names,
+    annotations_of,
     binds,
     bound_in,
     declared_outside,
@@ -243,15 +244,13 @@ class FunctionContext:
         if name not in self.parameters or name in self.variadic:
             return False
         assert not isinstance(self.node, ast.Module)
-        a = self.node.args
-        given = next(p for p in (*a.posonlyargs, *a.args, *a.kwonlyargs) if p.arg == name)
         parents = (self.module.functions.parents[n] for n in self.alike(ast.Name(name, ast.Load())))
         arrays = any(
             isinstance(p, ast.Subscript | ast.Attribute | ast.For)
             or (isinstance(p, ast.BinOp) and isinstance(p.op, ast.MatMult))
             for p in parents
         )
-        return given.annotation is None and not arrays
+        return name not in annotations_of(self.node.args) and not arrays
 
     def alike(self, expression: ast.expr) -> list[ast.AST]:
         """The places in the suite where the same is written."""

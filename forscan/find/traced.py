@@ -16,7 +16,7 @@ from functools import cached_property
 from forscan.find.functions import Function, Functions
 from forscan.find.imports import Imports
 from forscan.find.transforms import JIT, MODULE_BASES, Transforms
-from forscan.syntax.names import dotted, parameters
+from forscan.syntax.names import defaults, dotted, parameters
 
 
 @dataclass
@@ -224,8 +224,5 @@ class Traced:
             return set()
         assert isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
         a = function.args
-        plain = [p.arg for p in (*a.posonlyargs, *a.args)]
-        with_default = plain[len(plain) - len(a.defaults) :]
-        keyword = [p.arg for p, d in zip(a.kwonlyargs, a.kw_defaults, strict=True) if d is None]
-        sure = {p for p in plain if p not in with_default} | set(keyword)
-        return sure - info.static
+        named = {p.arg for p in (*a.posonlyargs, *a.args, *a.kwonlyargs)}
+        return named - defaults(a).keys() - info.static

@@ -17,6 +17,7 @@ from forscan.analyse.use import Kind, Use
 from forscan.model import Element, Refusal, Refused
 from forscan.passes.draft import Draft
 from forscan.passes.mirror import mirror
+from forscan.refusal import refuse
 from forscan.syntax.code import Code, one_line
 from forscan.syntax.names import activity, reads
 from forscan.syntax.source import Edit
@@ -83,44 +84,34 @@ def _with_numbers(draft: Draft, use: Use) -> Use:
 def _checked(draft: Draft, use: Use) -> str:
     counter = draft.loop.counter
     filled = use.value and _filled(draft, use.value)
-    plain = (
-        filled is not None
-        and counter is not None
-        and counter.name in reads(filled)
-        and _is_invariant(draft, filled, counter.name)
-    )
-    if not plain or filled is None:
+    if (
+        filled is None
+        or counter is None
+        or counter.name not in reads(filled)
+        or not _is_invariant(draft, filled, counter.name)
+    ):
         raise Refused(
-            Refusal(
+            refuse(
                 "FSC403",
+                use.node,
                 f"{use.node.id} is used as {use.what}: Python computes it without bounds and in double "
                 "precision, the index of a scan is an int32",
                 "Compute the numbers before the loop in Python and iterate an array of them.",
-                use.node.lineno,
-                use.node.col_offset + 1,
             )
         )
     if draft.loop.reverse and draft.target == "fori_loop":
-        raise Refused(
-            Refusal(
-                "FSC403",
-                f"{use.node.id} counts down and is used as {use.what}",
-                "Convert to a scan.",
-                use.node.lineno,
-                use.node.col_offset + 1,
-            )
-        )
-    return (
-        ast.unparse(filled) if filled is not use.value else one_line(draft.context.source, filled)
-    )
+        what = f"{use.node.id} counts down and is used as {use.what}"
+        raise Refused(refuse("FSC403", use.node, what, "Convert to a scan."))
+    if filled is use.value:
+        return one_line(draft.context.source, filled)
+    return ast.unparse(filled)
 
 
 def _is_invariant(draft: Draft, value: ast.expr, index: str) -> bool:
     """Whether an expression can be computed before the loop, for each index."""
-    simple = all(isinstance(n, _SIMPLE) for n in walk(value) if isinstance(n, ast.expr)) or Numbers(
-        draft.context, index
-    ).is_number(value)
-    return simple and not set(reads(value)) & _changed(draft)
+    simple = all(isinstance(n, _SIMPLE) for n in walk(value) if isinstance(n, ast.expr))
+    number = simple or Numbers(draft.context, index).is_number(value)
+    return number and not set(reads(value)) & _changed(draft)
 
 
 def _changed(draft: Draft) -> set[str]:

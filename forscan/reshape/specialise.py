@@ -70,18 +70,18 @@ class Specialised:
     def _expressions(self, code: Code, node: ast.AST) -> list[Edit]:
         edits = []
         for part in walk_scope([node]):
-            chosen = self._chosen(part) if isinstance(part, ast.IfExp) else part
-            if isinstance(part, ast.IfExp) and isinstance(chosen, ast.expr) and chosen is not part:
+            if isinstance(part, ast.IfExp) and (chosen := self._chosen(part)) is not part:
                 self.decided += 1
                 edits.append(code.replace(part, one_line(code, chosen)))
         return [e for e in edits if not any(_is_inside(e, other) for other in edits)]
 
     def _chosen(self, node: ast.expr) -> ast.expr:
         """The side of a conditional expression that is known, of each in the other's place."""
-        truth = self.known.truth(node.test) if isinstance(node, ast.IfExp) else None
-        if not isinstance(node, ast.IfExp) or truth is None:
-            return node
-        return self._chosen(node.body if truth else node.orelse)
+        if isinstance(node, ast.IfExp):
+            truth = self.known.truth(node.test)
+            if truth is not None:
+                return self._chosen(node.body if truth else node.orelse)
+        return node
 
 
 def _is_inside(edit: Edit, other: Edit) -> bool:

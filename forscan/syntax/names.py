@@ -233,6 +233,12 @@ def defaults(arguments: ast.arguments) -> dict[str, ast.expr]:
     return found | {p.arg: default for p, default in named if default is not None}
 
 
+def annotations_of(arguments: ast.arguments) -> dict[str, ast.expr]:
+    """The annotation of each parameter that has one."""
+    named = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
+    return {p.arg: p.annotation for p in named if p.annotation is not None}
+
+
 def free_names(node: FunctionNode) -> dict[str, None]:
     """The names a function reads from the scopes around it (builtins included)."""
     if node not in _FREE:
