@@ -172,10 +172,10 @@ def _reshaped(site: Site, config: Config, reasons: list[Refusal], depth: int) ->
 
 def _improved(site: Site, config: Config, depth: int) -> Plan | None:
     """The plan for the loop as an expert would have written it first."""
-    if not isinstance(site.node, ast.For) or config.to != "scan":
+    if not isinstance(site.node, ast.For):
         return None
     loop = LoopText(site)
-    candidates = (improvement(loop) for improvement in IMPROVEMENTS)
+    candidates = (improvement(loop) for improvement in IMPROVEMENTS.get(config.to, ()))
     return _first_plan(site, config, candidates, depth)
 
 

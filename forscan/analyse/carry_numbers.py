@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from forscan.analyse.carries import Carries, is_number
 from forscan.refusal import Refusal, refuse
 from forscan.syntax.names import binds, names_in, reads
+from forscan.syntax.walk import walk
 
 
 def feeding_each_other(carries: Carries, name: str) -> Iterator[Refusal]:
@@ -82,6 +83,7 @@ def weak_visitor(carries: Carries, name: str) -> Iterator[Refusal]:
     starts = {n: carries.start(n) for n in carries.carried}
     weak = {n for n, start in starts.items() if start is not None and is_weak(start)}
     if name in weak:
+        yield from _taking_turns(carries, name, weak)
         return
     for update in carries.updates(name):
         given = {n for n in reads(update) if not carries.is_module(n)}
@@ -96,6 +98,37 @@ def weak_visitor(carries: Carries, name: str) -> Iterator[Refusal]:
                 f"Start {visitor} from an array: jnp.zeros((), x.dtype).",
             )
             return
+
+
+def _taking_turns(carries: Carries, name: str, weak: set[str]) -> Iterator[Refusal]:
+    """An integer and another number that are only ever swapped: in Python each keeps its type."""
+    others = [u.id for u in carries.updates(name) if isinstance(u, ast.Name) and u.id in weak]
+    for other in others:
+        swapped = all(isinstance(u, ast.Name) for u in carries.updates(other))
+        if swapped and other != name and _is_whole(carries, name) != _is_whole(carries, other):
+            yield refuse(
+                "FSC413",
+                carries.updates(name)[0],
+                f"{name} and {other} start as numbers of different types and are only swapped: "
+                "a scan gives both the type of one",
+                "Start both from integers, or both from floating-point numbers.",
+            )
+            return
+
+
+def _is_whole(carries: Carries, name: str, depth: int = 4) -> bool:
+    """Whether a name starts as a Python integer."""
+    start = carries.start(name)
+    if start is None or depth == 0:
+        return False
+    for part in walk(start):
+        if isinstance(part, ast.Constant) and not isinstance(part.value, int):
+            return False
+        if isinstance(part, ast.BinOp) and isinstance(part.op, ast.Div):
+            return False
+        if isinstance(part, ast.Name) and not _is_whole(carries, part.id, depth - 1):
+            return False
+    return not any(isinstance(part, ast.Call) for part in walk(start))
 
 
 def _feeds(carries: Carries, name: str, others: set[str]) -> bool:

@@ -1,7 +1,7 @@
-"""Floats as state that Python adds up in double precision, and of which something jumps.
+"""Numbers as state that Python computes with in double precision, where that is seen.
 
 Carried by a scan a clock is rounded in each iteration: that is a small difference, but
-`t > 0.5` may be true one iteration earlier.
+`t > 0.5` may be true one iteration earlier, and `1 - 0.999**t` has only half of its digits.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from forscan.syntax.walk import walk
 def jumping_clocks(
     loop: ast.For, state: State, context: FunctionContext, items: Mapping[str, type]
 ) -> Iterator[Refusal]:
-    """A refusal for each clock that something is compared with, unless calls are verified.
+    """A refusal for each clock whose rounding is seen, unless calls are verified.
 
     Args:
       items: the types of the Python numbers that the loop iterates.
@@ -37,12 +37,13 @@ def jumping_clocks(
     body = Uses(context, loop.body, floats=floats)
     for name in sorted(clocks.union(items)):
         for use in body.of(name, integer=True):
-            if use.kind is Kind.HAZARD and _jumps(use):
+            seen = _seen(use) if use.kind is Kind.HAZARD else None
+            if seen is not None:
                 yield refuse(
                     "FSC410",
                     use.node,
-                    f"{name} is a Python number, or may be one, which Python computes in double precision, and is "
-                    f"used as {use.what}: in single precision that may jump in another iteration",
+                    f"{name} is a Python number, or may be one, with which Python computes in double "
+                    f"precision, and is used as {use.what}: {seen}",
                     "Compute it from the index, `t = i * dt`, or make it an array: jnp.zeros(()).",
                 )
                 break
@@ -57,6 +58,11 @@ def _is_float(name: str, carries: Carries) -> bool:
     return any(numbers.is_number(n) and numbers.is_float(n) for n in parts)
 
 
-def _jumps(use: Use) -> bool:
-    """Whether a small difference may make a large one."""
-    return "float" in use.what or use.what.startswith("an argument of jax")
+def _seen(use: Use) -> str | None:
+    """What single precision does to a result, where it is more than a small difference."""
+    if "float" in use.what or use.what.startswith("an argument of jax"):
+        return "in single precision that may jump in another iteration"
+    powers = (n for n in walk(use.value) if isinstance(n, ast.BinOp)) if use.value else ()
+    if any(isinstance(n.op, ast.Pow) and use.node in walk(n.right) for n in powers):
+        return "in single precision `1 - 0.999**t` loses half of its digits"
+    return None

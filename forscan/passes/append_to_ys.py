@@ -9,12 +9,12 @@ from forscan.analyse.arrays import TREE_MAPS
 from forscan.analyse.floating import Floating
 from forscan.analyse.growth import is_integer, that_stay
 from forscan.analyse.items import is_array_expression
-from forscan.analyse.lists import FilledList, appended, appends_to, block_of
+from forscan.analyse.lists import FilledList, appended, appends_to, block_of, given_value
 from forscan.analyse.state import carries_of
 from forscan.model import Output, Refusal, Refused
 from forscan.passes.draft import Draft
 from forscan.passes.idle import idle_start
-from forscan.syntax.code import one_line, removal
+from forscan.syntax.code import one_line, removal, without_names
 from forscan.syntax.names import binds, names_in, reads, singular
 from forscan.syntax.source import Edit
 
@@ -34,27 +34,10 @@ def append_to_ys(draft: Draft) -> Draft:
     for filled in draft.lists:
         if filled.fresh:
             gone.setdefault(filled.definition, set()).add(filled.name)
-    edits = [_without_names(draft, made, names) for made, names in gone.items()]
+    edits = [without_names(draft.context.source, made, names) for made, names in gone.items()]
     starts = (idle_start(draft, name, made) for made, names in gone.items() for name in names)
     edits += [removal(draft.context.source, start) for start in starts if start is not None]
     return replace(draft, edits=(*draft.edits, *edits))
-
-
-def _without_names(draft: Draft, made: ast.Assign, names: set[str]) -> Edit:
-    """The statement that makes lists, without those that have become outputs."""
-    source = draft.context.source
-    target, value = made.targets[0], made.value
-    if not isinstance(target, ast.Tuple) or not isinstance(value, ast.Tuple):
-        return removal(source, made)
-    kept = [
-        (source.segment(t), source.segment(v))
-        for t, v in zip(target.elts, value.elts, strict=True)
-        if not (isinstance(t, ast.Name) and t.id in names)
-    ]
-    if not kept:
-        return removal(source, made)
-    left, right = (", ".join(part) for part in zip(*kept, strict=True))
-    return Edit(source.start(made), source.end(made), f"{left} = {right}")
 
 
 def _one_list(draft: Draft, filled: FilledList) -> Draft:
@@ -109,6 +92,8 @@ def _one_list(draft: Draft, filled: FilledList) -> Draft:
             flat = f"{filled.name} = {ordered}.reshape(-1, *{filled.name}.shape[2:])"
             rest = (*rest, flat)
         if filled.seeded and filled.uses:
+            if not _continues(draft, filled):
+                draft = _with_some(draft, filled, "the list {} has the type of its first items")
             stack = f"{draft.spelling.jnp}.stack({filled.name})"
             joined = f"{draft.spelling.jnp}.concatenate([{stack}, {_in_order(draft, result)}])"
             rest = (f"{filled.name} = {joined}",)
@@ -121,6 +106,18 @@ def _one_list(draft: Draft, filled: FilledList) -> Draft:
         rest = (f"{filled.name}.extend({_in_order(draft, result)})",)
     loop = replace(draft.loop, after=draft.loop.after + rest)
     return replace(draft, loop=loop, edits=tuple(edits))
+
+
+def _continues(draft: Draft, filled: FilledList) -> bool:
+    """Whether a list starts with the state that is appended: a carry keeps its type."""
+    carries = carries_of(draft.statement, draft.state, draft.context)
+    seeds = given_value(filled.definition, filled.name)
+    names = {v.id if isinstance(v, ast.Name) else "" for v in filled.values}
+    if not isinstance(seeds, ast.List) or not names <= {*carries.carried} - carries.numbers:
+        return False
+    starts = (carries.start(name) for name in names)
+    shown = {ast.unparse(start) for start in starts if start is not None} | names
+    return all(ast.unparse(seed) in shown for seed in seeds.elts)
 
 
 def _check_first(draft: Draft, filled: FilledList) -> None:

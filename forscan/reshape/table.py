@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from forscan.model import Refusal
 from forscan.reshape.branches import branches_to_cond
+from forscan.reshape.counters import count_to_index
 from forscan.reshape.filtered import filter_range
 from forscan.reshape.list_reads import list_reads_to_state
 from forscan.reshape.live_rows import live_rows
@@ -19,7 +20,10 @@ from forscan.reshape.spread import spread_appends
 Strategy = Callable[[LoopText, list[Refusal]], Reshaped | None]
 
 # What an expert would do although the loop can be converted as it is.
-IMPROVEMENTS: tuple[Callable[[LoopText], Reshaped | None], ...] = (live_rows,)
+IMPROVEMENTS: dict[str, tuple[Callable[[LoopText], Reshaped | None], ...]] = {
+    "scan": (count_to_index, live_rows),
+    "fori": (count_to_index,),
+}
 STRATEGIES: tuple[Strategy, ...] = (
     else_behind,
     set_to_append,

@@ -55,6 +55,22 @@ def removal(text: Text, node: ast.stmt) -> Edit:
     return Edit(text.line_start(start), text.next_line(end), "")
 
 
+def without_names(text: Text, made: ast.Assign, names: set[str]) -> Edit:
+    """The removal of names from the assignment that makes them, alone or beside others."""
+    target, value = made.targets[0], made.value
+    if not isinstance(target, ast.Tuple) or not isinstance(value, ast.Tuple):
+        return removal(text, made)
+    kept = [
+        (text.segment(t), text.segment(v))
+        for t, v in zip(target.elts, value.elts, strict=True)
+        if not (isinstance(t, ast.Name) and t.id in names)
+    ]
+    if not kept:
+        return removal(text, made)
+    left, right = (", ".join(part) for part in zip(*kept, strict=True))
+    return Edit(text.start(made), text.end(made), f"{left} = {right}")
+
+
 def expression(text: str) -> ast.expr:
     """The tree of an expression that may span lines."""
     return parse_expression(f"({text}\n)")
