@@ -22,7 +22,7 @@ def late_binding(node: ast.For, state: State, context: FunctionContext) -> list[
     found = []
     used = {n.id for n in walk_all(node.body) if isinstance(n, ast.Name)}
     for name in sorted(captured_outside(node, context) & bound):
-        for function in context.captured[name]:
+        for function in context.read_late[name]:
             if function in inside:
                 continue
             assert isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)

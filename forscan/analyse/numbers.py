@@ -9,15 +9,32 @@ from __future__ import annotations
 
 import ast
 import math
+from collections import Counter
 
-from forscan.analyse.trip_count import definition, literal_int
-from forscan.find.context import FunctionContext
+from forscan.analyse.trip_count import binding_counts, definition, literal_int
+from forscan.find.context import FunctionContext, once
 from forscan.syntax.names import names_in, parameters
 from forscan.syntax.walk import walk
 
 LARGEST_INDEX = 10_000  # nobody waits for a compiler to take more copies of a body
 _INT32 = 2**31 - 1
 _BUILTINS = {"abs", "min", "max", "int", "float", "round", "range", "len", "bool"}
+
+
+@once
+def indices(context: FunctionContext) -> frozenset[str]:
+    """Names that loops over ranges bind, in the function, and nothing else does."""
+    bound: Counter[str] = Counter()
+    for node in context.nodes:
+        if isinstance(node, ast.For | ast.comprehension) and isinstance(node.iter, ast.Call):
+            path = context.resolve(node.iter.func)
+            match node.target:
+                case ast.Name(id=name) if path == "range":
+                    bound[name] += 1
+                case ast.Tuple(elts=[ast.Name(id=name), *_]) if path == "enumerate":
+                    bound[name] += 1
+    counts = binding_counts(context)
+    return frozenset(name for name, number in bound.items() if number == counts[name])
 
 
 class Numbers:
@@ -93,7 +110,7 @@ class Numbers:
 
     def is_known(self, name: str, depth: int = 5) -> bool:
         """Whether a name that the loop does not change is a Python number."""
-        if name in self.static:
+        if name in self.static or name in indices(self.context):
             return True
         value = definition(name, self.context)
         if value is None or depth == 0:
@@ -161,6 +178,8 @@ class Numbers:
     def magnitude_of_name(self, name: str) -> float:
         if name == self.index:
             return self.largest
+        if name in indices(self.context):
+            return LARGEST_INDEX
         value = definition(name, self.context)
         if value is None:
             return math.inf  # a static argument

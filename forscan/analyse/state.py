@@ -108,6 +108,6 @@ def captured_outside(loop: ast.For, context: FunctionContext) -> frozenset[str]:
     inside = set(walk(loop))
     return frozenset(
         name
-        for name, functions in context.captured.items()
+        for name, functions in context.read_late.items()
         if any(f not in inside for f in functions)
     )

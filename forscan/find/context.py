@@ -317,6 +317,23 @@ class FunctionContext:
         return found
 
     @_Shared
+    def read_late(self) -> dict[str, list[ast.AST]]:
+        """The captured names that may be read later than where the function stands."""
+        late = {
+            name: [f for f in functions if not self._is_called_at_once(f)]
+            for name, functions in self.captured.items()
+        }
+        return {name: functions for name, functions in late.items() if functions}
+
+    def _is_called_at_once(self, function: ast.AST) -> bool:
+        """Whether a function is written where `jax.lax.cond` or its like calls and forgets it."""
+        call = self.parent(function)
+        if not isinstance(function, ast.Lambda) or not isinstance(call, ast.Call):
+            return False
+        path = self.resolve(call.func) or ""
+        return function in call.args and path.startswith(("jax.lax.", "jax.tree.map"))
+
+    @_Shared
     def outside(self) -> set[str]:
         """Names declared `global` or `nonlocal`."""
         return declared_outside(self.node.body)

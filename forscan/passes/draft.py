@@ -29,6 +29,7 @@ class Draft:
       index_uses: how the body uses the induction variable.
       trips: the normal form of the trip count.
       invented: names that a pass gave to values.
+      replaced: expressions of the file for which the body has something else now.
       edits: changes in the file outside of the loop.
       assumptions: what the conversion relies on, and says.
     """
@@ -42,6 +43,7 @@ class Draft:
     index_uses: tuple[Use, ...] = ()
     trips: Extent | None = None
     invented: frozenset[str] = frozenset()
+    replaced: frozenset[ast.AST] = frozenset()
     edits: tuple[Edit, ...] = ()
     assumptions: tuple[str, ...] = ()
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import copy
+from collections.abc import Iterable
 from dataclasses import replace
 
 from forscan.analyse.numbers import Numbers
@@ -19,7 +20,14 @@ from forscan.passes.draft import Draft
 from forscan.passes.mirror import mirror
 from forscan.refusal import refuse
 from forscan.syntax.code import Code, one_line
-from forscan.syntax.names import activity, reads
+from forscan.syntax.names import (
+    activity,
+    bindings,
+    inner_functions,
+    parameters,
+    reads,
+    target_names,
+)
 from forscan.syntax.source import Edit
 from forscan.syntax.walk import walk, walk_all
 
@@ -53,10 +61,16 @@ def _without_unread(draft: Draft, parts: set[str]) -> Draft:
             ):
                 body = draft.loop.body
                 if name not in activity(body.statements).reads:
-                    return _without_unread(
-                        draft.with_loop(body=body.edited([body.remove(statement)])), parts
-                    )
+                    made = {now: then for then, now in mirror(draft).items()}
+                    draft = _without(draft, [made[statement.value]])
+                    draft = draft.with_loop(body=body.edited([body.remove(statement)]))
+                    return _without_unread(draft, parts)
     return draft
+
+
+def _without(draft: Draft, values: Iterable[ast.AST]) -> Draft:
+    """Notes expressions of the file that are no more in the body."""
+    return replace(draft, replaced=draft.replaced.union(walk_all(values)))
 
 
 def _with_numbers(draft: Draft, use: Use) -> Use:
@@ -78,7 +92,19 @@ def _with_numbers(draft: Draft, use: Use) -> Use:
                 break
             case _:
                 break
-    return replace(use, value=value)
+    return replace(use, value=value and _row(draft, value))
+
+
+def _row(draft: Draft, item: ast.expr) -> ast.expr:
+    """The whole that a number is an item of: `jnp.stack([0.5 ** (i + j) for j in range(3)])`."""
+    listed = draft.context.parent(item)
+    if not isinstance(listed, ast.ListComp) or listed.elt is not item:
+        return item
+    match draft.context.parent(listed):
+        case ast.Call(func=function, args=[whole], keywords=[]) as call if whole is listed:
+            if draft.context.resolve(function) in ("jax.numpy.stack", "jax.numpy.array"):
+                return call
+    return item
 
 
 def _checked(draft: Draft, use: Use) -> str:
@@ -90,15 +116,7 @@ def _checked(draft: Draft, use: Use) -> str:
         or counter.name not in reads(filled)
         or not _is_invariant(draft, filled, counter.name)
     ):
-        raise Refused(
-            refuse(
-                "FSC403",
-                use.node,
-                f"{use.node.id} is used as {use.what}: Python computes it without bounds and in double "
-                "precision, the index of a scan is an int32",
-                "Compute the numbers before the loop in Python and iterate an array of them.",
-            )
-        )
+        raise Refused(_beyond(use))
     if draft.loop.reverse and draft.target == "fori_loop":
         what = f"{use.node.id} counts down and is used as {use.what}"
         raise Refused(refuse("FSC403", use.node, what, "Convert to a scan."))
@@ -107,18 +125,35 @@ def _checked(draft: Draft, use: Use) -> str:
     return ast.unparse(filled)
 
 
+def _beyond(use: Use) -> Refusal:
+    return refuse(
+        "FSC403",
+        use.node,
+        f"{use.node.id} is used as {use.what}: Python computes it without bounds and in double "
+        "precision, the index of a scan is an int32",
+        "Compute the numbers before the loop in Python and iterate an array of them.",
+    )
+
+
 def _is_invariant(draft: Draft, value: ast.expr, index: str) -> bool:
     """Whether an expression can be computed before the loop, for each index."""
+    match value:
+        case ast.Call(args=[ast.ListComp(elt=item, generators=[ranges])]):
+            whole = Numbers(draft.context, index, others=frozenset(target_names(ranges.target)))
+            number = whole.is_number(ranges.iter) and whole.is_number(item) and not ranges.ifs
+            return number and not set(reads(value)) & _changed(draft)
     simple = all(isinstance(n, _SIMPLE) for n in walk(value) if isinstance(n, ast.expr))
     number = simple or Numbers(draft.context, index).is_number(value)
     return number and not set(reads(value)) & _changed(draft)
 
 
 def _changed(draft: Draft) -> set[str]:
-    """The names that the loop binds, without its index."""
-    state, counter = draft.state, draft.loop.counter
+    """The names that are bound in the loop, also in scopes of their own, without its index."""
+    state, counter, body = draft.state, draft.loop.counter, draft.statement.body
     assert counter is not None
-    return {*state.carried, *state.local, *state.last, *state.targets} - {counter.name}
+    inside = {name for name, _ in bindings(body, comprehensions=True)}
+    inside.update(name for function in inner_functions(body) for name in parameters(function))
+    return {*state.carried, *state.local, *state.last, *state.targets, *inside} - {counter.name}
 
 
 def _filled(draft: Draft, value: ast.expr) -> ast.expr:
@@ -154,10 +189,14 @@ def _one(draft: Draft, text: str, uses: list[Use]) -> Draft:
     counter = draft.loop.counter
     assert counter is not None
     table = f"{draft.spelling.jnp}.stack([{text} for {counter.name} in range({counter.range})])"
+    values = [u.value for u in uses if u.value and u.value not in draft.replaced]
     nodes = mirror(draft)
-    found = [n for n in (nodes.get(u.value) for u in uses if u.value) if isinstance(n, ast.expr)]
+    found = [n for n in map(nodes.get, values) if isinstance(n, ast.expr)]
+    if len(found) < len(values):
+        raise Refused(_beyond(uses[0]))
     if not found:
-        return draft  # it made a name that nothing reads any more
+        return draft  # parts of what is in tables already
+    draft = _without(draft, values)
     named = only_assigned(draft, found)
     if draft.target == "fori_loop":
         if counter.step != "1":
@@ -169,7 +208,8 @@ def _one(draft: Draft, text: str, uses: list[Use]) -> Draft:
         draft = draft.with_loop(before=(*draft.loop.before, f"{name} = {table}"))
         return _replaced(draft, found, f"{name}[{counter.name}{start}]")
     new = named[1] if named else draft.fresh.name("factor", "value")
-    name = draft.fresh.name(f"{new}s", f"{new}_table")
+    wishes = [f"{new}_rows"] if new.endswith("s") else [f"{new}s", f"{new}_table"]
+    name = draft.fresh.name(*wishes)
     draft = draft.with_loop(
         before=(*draft.loop.before, f"{name} = {table}"),
         elements=(*draft.loop.elements, Element(new, name)),

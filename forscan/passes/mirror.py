@@ -12,7 +12,7 @@ def mirror(draft: Draft) -> dict[ast.AST, ast.AST]:
     """Expression in the file -> the equal expression of the body, in order.
 
     Earlier passes changed other parts of the body, so positions do not help; equal
-    expressions keep their order, and where a pass took one away all of them are alike.
+    expressions keep their order, and what is replaced is known.
     """
     now: dict[str, list[ast.AST]] = {}
     for node in walk_all(draft.loop.body.statements):
@@ -20,7 +20,7 @@ def mirror(draft: Draft) -> dict[ast.AST, ast.AST]:
             now.setdefault(ast.dump(node), []).append(node)
     found: dict[ast.AST, ast.AST] = {}
     for node in walk_all(draft.statement.body):
-        if isinstance(node, ast.expr):
+        if isinstance(node, ast.expr) and node not in draft.replaced:
             equal = now.get(ast.dump(node))
             if equal:
                 found[node] = equal.pop(0)

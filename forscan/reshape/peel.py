@@ -72,6 +72,8 @@ def peel_first(loop: LoopText, reasons: list[Refusal]) -> Reshaped | None:
     if not set(loop.body.comments()) <= {*head.comments(), *body.comments()}:
         return None  # in a branch that no iteration takes
     lines = [*space.first, head.text]
+    if space.index is not None and trips is None and space.index[0] in loop.state.live_after:
+        lines.append(" = ".join(space.index))  # the rest may be empty
     before = "\n".join(line for line in lines if line)
     text = f"{before}\n{space.rest}\n{indent(body.text if body.statements else 'pass', loop.context.unit)}"
     start = len(before) + 1
