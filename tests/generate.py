@@ -88,6 +88,7 @@ class _Maker:
         self.indent = 1
         self.scope = _Scope()
         self.used: set[str] = set()
+        self.made: dict[str, list[str]] = {}  # Python numbers of each index
         self.features: set[str] = set()
         self.results: list[str] = []
         self.trips = self.pick([4, 4, 4, 5, 5, 3, 3, 2, 1, 0], [3, 3, 3, 3, 3, 3, 3, 1, 1, 1])
@@ -335,9 +336,20 @@ class _Maker:
         return self.pick(["ms[0]", "ms[-1]", f"jnp.ones({D})", f"jnp.arange({D}.0)"])
 
     def index_number(self) -> str:
-        """A Python number made of the index."""
+        """A Python number made of the index, at times one that is there already."""
         i = self.scope.index
         self.note("index arithmetic")
+        made = self.made.setdefault(str(i), [])
+        if made and self.chance(0.2):
+            self.note("number again")
+            old = self.pick(made)
+            return self.pick([old, f"3 * ({old})", f"(({old}) - 0.5)", f"1e-3 * ({old})"])
+        number = self._of_index(i)
+        if not number.startswith("jnp"):
+            made.append(number)
+        return number
+
+    def _of_index(self, i: str | None) -> str:
         return self.pick(
             [
                 f"{i} * 0.5",
@@ -384,8 +396,10 @@ class _Maker:
                 f"({n} * {e})",
                 f"({n} * 0.1 + {e})",
                 f"1e-9 * 2 ** ({e} * 11)",
+                f"0.1 / (1 - 0.9 ** ({e} + 1))",
+                f"(1e-9 * 2 ** ({e} * 5 + {n}))",
             ],
-            [3, 2, 2, 1, 1, 2, 2, 2, 1],
+            [3, 2, 2, 1, 1, 2, 2, 2, 1, 1, 1],
         )
 
     def index_read(self) -> str:
@@ -839,6 +853,8 @@ class _Maker:
         with self.block(f"for {target} in {rows}:"):
             if rows.startswith("range"):
                 self.scope.index = target if target != "_" else None
+                if i and self.chance(0.5):
+                    self.scope.numbers.append(i)
             else:
                 self.scope.scalars.append(target)
                 self.scope.index = i if self.chance(0.3) else None

@@ -38,6 +38,8 @@ _LOUD = (
     "must have equal output types",
     "out of bounds for axis 0 with size 0",
     "Need at least one array to stack",
+    "missing 1 required positional argument: 'tree'",
+    "scan got `length` argument of -",
 )
 """What JAX says where the state changes its type, and where no iteration would have read
 an empty array or list: a conversion may rely on that."""

@@ -126,6 +126,8 @@ class Carries:
                 before = [] if name in self.context.parameters else self.starts(name)
                 return depth > 0 and len(before) == 1 and self._is_weak(before[0], None, depth - 1)
             case ast.Call(args=arguments, keywords=[]) if arguments:
+                if self.context.resolve(node.func) == "jax.numpy.where":
+                    return all(self._is_weak(a, given, depth) for a in arguments[1:])
                 numbers = all(self._is_weak(a, given, depth) for a in arguments)
                 return numbers and self._keeps_weak(node.func, depth)
             case ast.BinOp(left=left, right=right):

@@ -218,7 +218,7 @@ class Climb:
             return ""
         number = self.numbers.is_number(other)
         match node.op:
-            case ast.Pow() | ast.LShift() | ast.RShift():
+            case ast.Pow() | ast.LShift() | ast.RShift() if self.python_only or other is node.left:
                 return "an exponent or a shift"
             case ast.Mult() if number and self.numbers.wraps_times(other):
                 return "a factor of a large number"

@@ -61,7 +61,8 @@ class Draft:
             return self.loop.counter is not None and not self.loop.counter.strong
         if self.loop.counter and self.loop.counter.name not in self.state.targets:
             return True  # the index went into a pair: its uses are not known
-        return any(u.kind in (Kind.ARITHMETIC, Kind.PASSED) for u in self.index_uses)
+        left = (u for u in self.index_uses if u.node not in self.replaced)
+        return any(u.kind in (Kind.ARITHMETIC, Kind.PASSED) for u in left)
 
     @property
     def context(self) -> FunctionContext:

@@ -7,6 +7,7 @@ tracer; `lax.cond` runs one of the branches all the same, with the same types.
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from forscan.analyse.kinds import kind_of
 from forscan.analyse.tracers import is_tracer
@@ -176,6 +177,8 @@ class _Body:
         operands = list(dict.fromkeys(operands))
         if not set(operands) <= bound:
             raise _NoBranch
+        if any(n.id in operands for code in suites for n in _flags(code)):
+            raise _NoBranch  # Python asks for its truth
         given = ", ".join(operands)
         returned = ", ".join(names)
         labels = [self.fresh.name("then", "if_true"), self.fresh.name("otherwise", "if_false")]
@@ -247,6 +250,17 @@ def _is_tame(text: str) -> bool:
         for n in walk(expression(text))
         if isinstance(n, ast.expr)
     )
+
+
+def _flags(code: Code) -> Iterator[ast.Name]:
+    """The names whose truth decides a branch of Python."""
+    for node in walk_all(code.statements):
+        match node:
+            case ast.If(test=test) | ast.IfExp(test=test):
+                while isinstance(test, ast.UnaryOp):
+                    test = test.operand
+                parts = test.values if isinstance(test, ast.BoolOp) else [test]
+                yield from (part for part in parts if isinstance(part, ast.Name))
 
 
 def _operand(code: Code, value: ast.expr) -> str:

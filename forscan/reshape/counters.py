@@ -55,7 +55,7 @@ def _count(name: str, loop: LoopText) -> _Count | None:
     body = loop.node.body
     steps = [s for s in body if _is_step(s, name)]
     found = _start(name, loop)
-    if len(steps) != 1 or found is None or len(loop.carries.updates(name)) != 1:
+    if len(body) == 1 or len(steps) != 1 or found is None or len(loop.carries.updates(name)) != 1:
         return None
     if name in loop.context.captured or name in declared_outside(loop.context.node.body):
         return None
@@ -95,7 +95,7 @@ def _as_index(count: _Count, loop: LoopText) -> Reshaped | None:
     edits = [body.remove(step)]
     if spelled != count.name:
         edits += [_renamed(n, body, spelled) for n in _reads(count.name, body, step)]
-    rest = body.edited(edits).text.strip("\n") or "pass"
+    rest = body.edited(edits).text.strip("\n")
     text = f"{header}\n{indent(rest, loop.context.unit)}"
     if count.name in loop.state.live_after:
         trips = _trips(loop)

@@ -1,0 +1,208 @@
+"""What becomes of a list behind the loop, where it is an array: its uses follow."""
+
+from __future__ import annotations
+
+import ast
+
+from forscan.analyse.arrays import TREE_MAPS
+from forscan.analyse.floating import Floating
+from forscan.analyse.items import is_array_expression
+from forscan.analyse.lists import FilledList, block_of
+from forscan.model import Refused
+from forscan.passes.draft import Draft
+from forscan.refusal import refuse
+from forscan.syntax.code import removal
+from forscan.syntax.source import Edit
+
+_STACKS = {"jax.numpy.stack", "jax.numpy.array", "jax.numpy.asarray"}
+_JOINS = {"jax.numpy.concatenate", "jax.numpy.vstack", "jax.numpy.hstack", "jax.numpy.column_stack"}
+
+
+class ListUses:
+    """Whether all uses behind the loop can take an array in place of the list.
+
+    Attributes:
+      as_array: they can.
+      tree: the items are pytrees, put together by a tree map.
+      edits: the changes that the uses need.
+      after: statements behind the loop.
+    """
+
+    def __init__(self, draft: Draft, filled: FilledList) -> None:
+        self.draft = draft
+        self.context = draft.context
+        self.filled = filled
+        self.parents = self.context.module.functions.parents
+        self.edits: list[Edit] = []
+        self.after: tuple[str, ...] = ()
+        self.tree = False
+        self.plain = 0  # uses that see the array as it is, in visiting order
+        self.sums = False  # `sum(out)` of an empty list is 0
+        self.of_nothing = False  # `jnp.array(out)` and `out.reverse()` take an empty list too
+        # These are put together in the order of visiting already.
+        joined = filled.seeded or (len(filled.appends) > 1 and filled.branch is None)
+        self.reverse = draft.loop.reverse and not joined
+        proven = self.array_items()
+        uses = filled.uses[1:] if self.turned_round() else filled.uses
+        fine = [self.use(node) for node in uses]
+        if self.reverse and self.plain:
+            # What is seen as it is has to be turned round, and then by nobody else.
+            self.after = (f"{filled.name} = {filled.name}[::-1]",)
+            self.reverse, self.edits = False, []
+            fine = [self.use(node) for node in uses]
+        behind = all(n.lineno > draft.statement.lineno for n in filled.uses)
+        whole = filled.fresh or (filled.seeded and not self.tree)
+        self.as_array = whole and behind and all(fine)
+        if not self.as_array and not proven:
+            raise Refused(
+                refuse(
+                    "FSC202",
+                    filled.appends[0],
+                    f"the list {filled.name} is used as a list behind the loop, and "
+                    "nothing shows that its items are arrays: a scan would give back one pytree of stacks",
+                    "Stack the items after the loop, for instance by jnp.stack.",
+                )
+            )
+
+    def turned_round(self) -> bool:
+        """Whether `out.reverse()` comes first behind the loop: of an array, a new one."""
+        attribute = self.parents.get(self.filled.uses[0]) if self.filled.uses else None
+        call = self.parents.get(attribute) if attribute is not None else None
+        statement = self.parents.get(call) if call is not None else None
+        if not isinstance(attribute, ast.Attribute) or attribute.attr != "reverse":
+            return False
+        if statement not in block_of(self.draft.statement, self.context):
+            return False
+        assert isinstance(statement, ast.Expr)
+        source, name = self.context.source, self.filled.name
+        if self.reverse:
+            self.edits.append(removal(source, statement))
+            self.reverse = False
+        else:
+            self.of_nothing = True
+            new = f"{name} = {name}[::-1]"
+            self.edits.append(Edit(source.start(statement), source.end(statement), new))
+        return True
+
+    @property
+    def may_be_none(self) -> bool:
+        """Whether the uses take None where nothing was appended: they run only otherwise."""
+        needed = self.plain or self.after or self.sums or self.of_nothing
+        return not self.as_array or not needed
+
+    def array_items(self) -> bool:
+        value = self.filled.values[0]
+        return is_array_expression(value, self.draft.statement.body, self.context)
+
+    def use(self, node: ast.Name) -> bool:
+        """Whether one use can take the array; notes its edit."""
+        whole: ast.expr = node
+        flipped = False
+        parent = self.parents.get(node)
+        while True:  # out[::-1], reversed(out), list(reversed(out))
+            if isinstance(parent, ast.Subscript) and ast.unparse(parent.slice) == "::-1":
+                flipped = not flipped
+            elif isinstance(parent, ast.Call) and self.is_builtin(parent, "reversed"):
+                flipped = not flipped
+            elif not (isinstance(parent, ast.Call) and self.is_builtin(parent, "list", "tuple")):
+                break
+            whole, parent = parent, self.parents.get(parent)
+        if isinstance(parent, ast.Call) and parent.args and parent.args[0] is whole:
+            path = self.context.resolve(parent.func)
+            if path in _STACKS:
+                return self.stack(parent, path, flipped)
+            if path in _JOINS and whole is node:
+                self.plain += 1
+                return True
+            if path == "len" and whole is node:
+                self.plain += 1
+                return True
+            if path == "sum" and whole is node:
+                return self.sum(parent)
+        if isinstance(parent, ast.Starred):
+            call = self.parents.get(parent)
+            if isinstance(call, ast.Call) and self.is_tree_stack(call):
+                self.tree = True
+                self.replace(call, self.tree_name(flipped))
+                return True
+        if isinstance(parent, ast.Subscript) and parent.value is whole and whole is node:
+            if self.filled.seeded and not self.filled.looked_at:
+                return False  # put into one array, the items before the loop may change their type
+            if isinstance(parent.ctx, ast.Load) and not isinstance(parent.slice, ast.Slice):
+                self.plain += 1
+                return self.array_items()
+        return False
+
+    def is_builtin(self, call: ast.Call, *names: str) -> bool:
+        return self.context.resolve(call.func) in names and len(call.args) == 1
+
+    def name(self, flipped: bool) -> str:
+        backwards = flipped != self.reverse
+        return f"{self.filled.name}[::-1]" if backwards else self.filled.name
+
+    def tree_name(self, flipped: bool) -> str:
+        """A tree of stacks; turned round, each of them is."""
+        if flipped == self.reverse:
+            return self.filled.name
+        return self.draft.spelling.sliced_leaves(self.filled.name, "::-1")
+
+    def stack(self, call: ast.Call, path: str, flipped: bool) -> bool:
+        """`jnp.stack(out, axis=k)` over items becomes the array, its axis moved."""
+        axis: ast.expr | None = call.args[1] if len(call.args) > 1 else None
+        for keyword in call.keywords:
+            if keyword.arg != "axis":
+                return False
+            axis = keyword.value
+        if path != "jax.numpy.stack" and (axis is not None or not self.array_items()):
+            return False
+        if len(call.args) > 2:
+            return False
+        self.of_nothing = self.of_nothing or path != "jax.numpy.stack"
+        text = self.name(flipped)
+        if axis is not None and ast.unparse(axis) != "0":
+            jnp = self.draft.spelling.jnp
+            text = f"{jnp}.moveaxis({text}, 0, {self.context.source.segment(axis)})"
+        self.replace(call, text)
+        return True
+
+    def sum(self, call: ast.Call) -> bool:
+        """`sum(out)` adds the items one by one; of an array that is one reduction.
+
+        A sum of integers or booleans would get another type.
+        """
+        if not self.array_items():
+            return False
+        value = self.filled.values[0]
+        if Floating(self.context).holds(value) and len(call.args) == 1:
+            self.replace(call, f"{self.draft.spelling.jnp}.sum({self.filled.name}, axis=0)")
+            self.sums = True
+        else:
+            self.plain += 1
+        return True
+
+    def is_tree_stack(self, call: ast.Call) -> bool:
+        """`jax.tree.map(lambda *xs: jnp.stack(xs), *out)`."""
+        if self.context.resolve(call.func) not in TREE_MAPS or len(call.args) != 2:
+            return False
+        function = call.args[0]
+        if not isinstance(function, ast.Lambda) or not function.args.vararg:
+            return False
+        body = function.body
+        return (
+            isinstance(body, ast.Call)
+            and self.context.resolve(body.func) == "jax.numpy.stack"
+            and len(body.args) == 1
+            and not body.keywords
+            and ast.unparse(body.args[0]) == function.args.vararg.arg
+        )
+
+    def replace(self, call: ast.Call, text: str) -> None:
+        """Puts the array in place of a call; `out = jnp.stack(out)` goes altogether."""
+        source = self.context.source
+        statement = self.parents.get(call)
+        if isinstance(statement, ast.Assign) and statement.value is call:
+            target = statement.targets[0]
+            if len(statement.targets) == 1 and isinstance(target, ast.Name) and target.id == text:
+                self.edits.append(removal(source, statement))
+                return
+        self.edits.append(Edit(source.start(call), source.end(call), text))
