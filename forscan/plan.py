@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
+from forscan.analyse.effects import once_traced
 from forscan.analyse.interest import computes_nothing, counts_numbers, is_python_work
 from forscan.config import Config
 from forscan.find.context import parse_module
@@ -215,6 +216,10 @@ def _read(site: Site, form: str, config: Config) -> Reading:
         indentation = source.indentation(source.start(site.node))
         reading = Reading(draft.loop, start, end, indentation, draft.edits, draft.assumptions)
     else:
+        if form == "for" and isinstance(site.node, ast.Call):
+            reasons = list(once_traced(site.node, site.context))
+            if reasons:
+                raise Refused(*reasons)
         copied = config.params == "closure" and form == site.form
         reading = _READERS[site.form](site, copied)
         if form == site.form == "scan":  # where an index is no more than one of the xs

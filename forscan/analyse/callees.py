@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 from forscan.analyse.arrays import assigned_values
-from forscan.find.context import FunctionContext
+from forscan.analyse.objects import call_methods, is_stream
+from forscan.find.context import FunctionContext, once
 from forscan.find.functions import Function
 from forscan.syntax.names import binds, dotted, parameters, walk_scope
 
@@ -19,7 +21,7 @@ MUTATING = {
     "discard", "setdefault", "sort", "reverse", "write", "writelines", "appendleft",
     "__setitem__", "setattr", "put", "close", "flush",
 }  # fmt: skip
-RUN_ONCE = ("numpy.random.", "random.", "time.", "secrets.", "datetime.", "uuid.")
+_RUN_ONCE = ("numpy.random.", "random.", "time.", "secrets.", "datetime.", "uuid.")
 HOST = (
     "logging.", "warnings.", "sys.", "os.", "tqdm.", "wandb.", "builtins.print",
     "absl.logging.", "jax.profiler.", "shutil.", "subprocess.",
@@ -28,6 +30,12 @@ _MODULES = ("flax.linen.", "haiku.")
 HOST_NAMES = {
     "print", "input", "open", "exec", "eval", "breakpoint", "setattr", "delattr",
 }  # fmt: skip
+
+
+def gives_another(called: ast.expr, context: FunctionContext) -> bool:
+    """Whether a call gives another value each time."""
+    path = context.resolve(called) or ""
+    return path == "next" or path.startswith(_RUN_ONCE) or is_stream(called, context)
 
 
 def in_module(context: FunctionContext) -> bool:
@@ -70,6 +78,7 @@ def meant(expression: ast.expr, context: FunctionContext) -> Iterator[Function |
     `step = partial(update, net)` and `network = Network(update_fn=update)` call update.
     """
     yield from context.module.traced.candidates(expression)
+    yield from call_methods(expression, context)
     if isinstance(expression, ast.Name):
         constant = context.module.constants.get(expression.id)
         values = [*assigned_values(expression.id, context), *([constant] if constant else [])]
@@ -91,24 +100,34 @@ def _hidden_state(path: str, node: ast.Call) -> bool:
     return isinstance(base, ast.Name | ast.Attribute) and ast.unparse(base).endswith("rngs")
 
 
-def known_effect(context: FunctionContext, function: Function | ast.Lambda) -> str | None:
-    """What a function does, looked into once; a lambda is seen from where it stands."""
-    if isinstance(function, ast.Lambda):
-        return _effect_of(context, function, set())
-    known = context.module.effects
-    if function not in known:
-        known[function] = _effect_of(context, function, set())
-    return known[function]
+@dataclass(frozen=True)
+class Effect:
+    """What a function does besides giving back a value.
+
+    Attributes:
+      code: the refusal that it means for a loop that calls the function.
+      what: a few words that follow the function's name.
+      on_argument: whether it changes what the caller has handed over.
+    """
+
+    code: str
+    what: str
+    on_argument: bool = False
 
 
-def _effect_of(
+@once
+def effects_of(function: Function | ast.Lambda, context: FunctionContext) -> tuple[Effect, ...]:
+    """What a function does, in order; a lambda is seen from where it stands."""
+    return tuple(_effects(context, function, set()))
+
+
+def _effects(
     context: FunctionContext,
     function: Function | ast.Lambda,
     seen: set[ast.AST],
-) -> str | None:
-    """In a few words what a function of the module does to the world, if anything."""
+) -> Iterator[Effect]:
     if function in seen or len(seen) > 40:
-        return None
+        return
     seen.add(function)
     place, suite = context, list[ast.stmt]()
     if isinstance(function, ast.Lambda):
@@ -117,52 +136,59 @@ def _effect_of(
     else:
         place, suite = FunctionContext(context.module, function), function.body
         bound = place.binds
-    local = bound - place.outside - set(parameters(function))
+    given = set(parameters(function))
+    local = bound - place.outside - given
     for node in walk_scope(suite):
-        found = _change(node, local)
-        if found is None and isinstance(node, ast.Call):
-            found = _effect_of_call(node, place, local) or _inner_effect(node, place, seen)
-        if found is not None:
-            return found
-    return None
+        yield from _change(node, local, given)
+        if isinstance(node, ast.Call):
+            yield from _effect_of_call(node, place, local, given)
+            yield from _inner_effects(node, place, seen)
 
 
-def _change(node: ast.AST, local: frozenset[str]) -> str | None:
+def _change(node: ast.AST, local: frozenset[str], given: set[str]) -> Iterator[Effect]:
     """What a node changes that is not the function's own."""
     match node:
         case ast.Global(names=names) | ast.Nonlocal(names=names):
-            return f"changes {', '.join(names)} of an outer scope"
+            yield Effect("FSC303", f"changes {', '.join(names)} of an outer scope")
         case ast.Attribute(value=ast.Name(id=root), ctx=ast.Store() | ast.Del()):
-            return None if root in local else f"assigns to {ast.unparse(node)}"
+            if root not in local:
+                outside = root in ("self", "cls") or root not in given
+                yield Effect("FSC303", f"assigns to {ast.unparse(node)}", not outside)
         case ast.Subscript(value=ast.Name(id=root), ctx=ast.Store() | ast.Del()):
-            return None if root in local else f"changes its argument {root} in place"
-    return None
+            if root not in local:
+                what = f"changes its argument {root}" if root in given else f"changes {root}"
+                yield Effect("FSC303", f"{what} in place", root in given)
 
 
-def _effect_of_call(node: ast.Call, place: FunctionContext, local: frozenset[str]) -> str | None:
+def _effect_of_call(
+    node: ast.Call, place: FunctionContext, local: frozenset[str], given: set[str]
+) -> Iterator[Effect]:
     path = place.resolve(node.func) or ""
+    shown = ast.unparse(node.func)
     if path in HOST_NAMES or path.startswith(HOST):
-        return f"acts on the host ({ast.unparse(node.func)})"
-    if path == "next" or path.startswith(RUN_ONCE):
-        return f"reads {ast.unparse(node.func)}, which gives another value each time"
-    if _hidden_state(path, node) or is_module(node.func, place):
-        return f"keeps hidden state per call ({ast.unparse(node.func)})"
-    if not isinstance(node.func, ast.Attribute) or node.func.attr not in MUTATING:
-        return None
-    base = node.func.value
-    root = base.value if isinstance(base, ast.Attribute) else base
-    if not isinstance(root, ast.Name) or root.id in local or path.startswith(("jax.", "optax.")):
-        return None
-    # opt.update(grads, state) gives a new value back; so does no pop.
-    alone = isinstance(place.module.functions.parents.get(node), ast.Expr)
-    if alone or node.func.attr in ("pop", "popleft", "popitem"):
-        return f"changes {ast.unparse(base)}"
-    return None
+        yield Effect("FSC302", f"acts on the host ({shown})")
+    elif gives_another(node.func, place):
+        yield Effect("FSC308", f"reads {shown}, which gives another value each time")
+    elif _hidden_state(path, node) or is_module(node.func, place):
+        yield Effect("FSC308", f"keeps hidden state per call ({shown})")
+    elif isinstance(node.func, ast.Attribute) and node.func.attr in MUTATING:
+        base = node.func.value
+        root = base.value if isinstance(base, ast.Attribute) else base
+        if (
+            not isinstance(root, ast.Name)
+            or root.id in local
+            or path.startswith(("jax.", "optax."))
+        ):
+            return
+        # opt.update(grads, state) gives a new value back; so does no pop.
+        alone = isinstance(place.module.functions.parents.get(node), ast.Expr)
+        if alone or node.func.attr in ("pop", "popleft", "popitem"):
+            own = root.id in given and root.id not in ("self", "cls")
+            yield Effect("FSC303", f"changes {ast.unparse(base)}", own)
 
 
-def _inner_effect(node: ast.Call, place: FunctionContext, seen: set[ast.AST]) -> str | None:
+def _inner_effects(node: ast.Call, place: FunctionContext, seen: set[ast.AST]) -> Iterator[Effect]:
     for callee in meant(node.func, place):
-        inner = _effect_of(place, callee, seen)
-        if inner:
-            return f"calls {getattr(callee, 'name', 'a lambda')}, which {inner}"
-    return None
+        name = getattr(callee, "name", "a lambda")
+        for inner in _effects(place, callee, seen):
+            yield replace(inner, what=f"calls {name}, which {inner.what}")

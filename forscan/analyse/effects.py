@@ -9,10 +9,10 @@ from forscan.analyse.callees import (
     HOST,
     HOST_NAMES,
     MUTATING,
-    RUN_ONCE,
+    effects_of,
+    gives_another,
     in_module,
     is_module,
-    known_effect,
     meant,
 )
 from forscan.analyse.containers import other_name
@@ -294,7 +294,7 @@ class Effects:
                 f"`{ast.unparse(node.func)}` acts on the host: inside a scan it would run once, with tracers",
                 "Use jax.debug.print or jax.debug.callback, or move it out of the loop.",
             )
-        elif path == "next" or (path and path.startswith(RUN_ONCE)):
+        elif gives_another(node.func, self.context):
             yield refuse(
                 "FSC308",
                 node,
@@ -370,19 +370,33 @@ class Effects:
         """Looks into the functions of the module that the body calls."""
         for expression in [node.func, *node.args, *(k.value for k in node.keywords)]:
             for callee in meant(expression, self.context):
-                why = known_effect(self.context, callee)
-                if why:
+                effect = next(iter(effects_of(callee, self.context)), None)
+                if effect is not None:
                     name = getattr(callee, "name", "the lambda")
                     yield refuse(
-                        _code_of(why),
+                        effect.code,
                         node,
-                        f"{name} {why}: inside a scan that happens once, with tracers",
+                        f"{name} {effect.what}: inside a scan that happens once, with tracers",
                         "Give the value back from the function instead.",
                     )
                     return
 
 
-def _code_of(why: str) -> str:
-    if "another value" in why or "hidden state" in why:
-        return "FSC308"
-    return "FSC302" if "host" in why else "FSC303"
+def once_traced(call: ast.Call, context: FunctionContext) -> Iterator[Refusal]:
+    """What the body of a `lax` loop does while it is traced, once, and a `for` each time.
+
+    What it prints does not count, and what it does to its own arguments is the state's.
+    """
+    for expression in [*call.args, *(k.value for k in call.keywords)]:
+        for callee in meant(expression, context):
+            for effect in effects_of(callee, context):
+                if effect.code != "FSC302" and not effect.on_argument:
+                    name = getattr(callee, "name", "the lambda")
+                    yield refuse(
+                        effect.code,
+                        call,
+                        f"{name} {effect.what}: here that happens once, when it is traced, and "
+                        "in a `for` in each iteration",
+                        "Do it before the loop, and hand the result to the body.",
+                    )
+                    return

@@ -40,7 +40,6 @@ class ModuleContext:
     """One parse of one file, and what calls of it have shown.
 
     Attributes:
-      effects: what functions do to the world, as far as somebody has asked.
       known: for each function what has been found out about it.
     """
 
@@ -50,7 +49,6 @@ class ModuleContext:
     imports: Imports
     traced: Traced
     facts: Facts = NO_FACTS
-    effects: dict[ast.AST, str | None] = field(default_factory=dict)
     known: dict[ast.AST, dict[Any, Any]] = field(default_factory=dict, init=False)
 
     @cached_property

@@ -72,10 +72,12 @@ def peel_first(loop: LoopText, reasons: list[Refusal]) -> Reshaped | None:
     if not set(loop.body.comments()) <= {*head.comments(), *body.comments()}:
         return None  # in a branch that no iteration takes
     lines = [*space.first, head.text]
-    if space.index is not None and trips is None and space.index[0] in loop.state.live_after:
-        lines.append(" = ".join(space.index))  # the rest may be empty
     before = "\n".join(line for line in lines if line)
     text = f"{before}\n{space.rest}\n{indent(body.text if body.statements else 'pass', loop.context.unit)}"
+    last = _last_index(loop, space)
+    if last is None:
+        return None
+    text += last
     start = len(before) + 1
     if _needs_guard(loop, space, head):
         unit = loop.context.unit
@@ -84,6 +86,20 @@ def peel_first(loop: LoopText, reasons: list[Refusal]) -> Reshaped | None:
         text = head_line + indent(text, unit)
         start += len(head_line) + len(unit) * shifted
     return replace(loop.replaced(text, start), peeled=True)
+
+
+def _last_index(loop: LoopText, space: _Space) -> str | None:
+    """Binds the index behind the loop, where the rest may make no iteration that does.
+
+    None where nothing says what it is then.
+    """
+    known = space.trips is not None and space.trips.number is not None
+    if space.index is None or known or space.index[0] not in loop.state.live_after:
+        return ""
+    indices = loop.node.iter
+    if isinstance(indices, ast.Call) and loop.context.resolve(indices.func) == "range":
+        return f"\n{space.index[0]} = {one_line(loop.context.source, indices)}[-1]"
+    return None
 
 
 def _knowledge(loop: LoopText, space: _Space, part: Part) -> Knowledge:
