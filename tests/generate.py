@@ -944,6 +944,8 @@ class _Maker:
         n = self.count()
         x, m = self.pick(["x", "xi", "x_t"]), self.pick(["m", "row"])
         cut = self.pick(["", "[1:]", "[::-1]", "[:N]", "[:-1]", "[::2]"], [5, 2, 2, 1, 1, 1])
+        other = self.pick(["", "[1:]", "[::-1]", "[:2]"])
+        mine = self.pick([n for n in self.scope.vectors if n.isidentifier()] or ["ms[0]"])
         kind, line, index, scalars, vectors = self.pick(
             [
                 ("range", f"for {i} in range({n}):", i, [], []),
@@ -969,8 +971,19 @@ class _Maker:
                 ("arange", f"for {x} in jnp.arange({n}):", None, [x], []),
                 ("linspace", f"for {x} in jnp.linspace(0.0, 1.0, {n}):", None, [x], []),
                 ("columns", f"for {x} in ms.T[0]:", None, [x], []),
+                ("zip unequal", f"for {x}, {m} in zip(xs{cut}, ms{other}):", None, [x], [m]),
+                ("zip more", f"for {x}, x1 in zip(xs{cut}, {mine}):", None, [x, "x1"], []),
+                (
+                    "zip nested",
+                    f"for {x}, ({m}, x1) in zip(xs{cut}, zip(ms, xs[1:])):",
+                    None,
+                    [x, "x1"],
+                    [m],
+                ),
+                ("state", f"for {x} in {mine}:", None, [x], []),
+                ("enumerated state", f"for {i}, {x} in enumerate({mine}):", i, [x], []),
             ],
-            [12, 5, 2, 4, 2, 4, 5, 5, 1, 4, 1, 1, 4, 2, 1, 2, 1, 1, 1, 1, 1, 1, 1],
+            [12, 5, 2, 4, 2, 4, 5, 5, 1, 4, 1, 1, 4, 2, 1, 2, 1, 1, 1, 1, 1, 1, 1, 2, 2, 1, 2, 1],
         )
         self.note(kind)
         self.used |= {*scalars, *vectors, *([index] if index else [])}

@@ -43,6 +43,8 @@ class Settled:
         """
         if other is not None and self.floating.holds(other):
             return True
+        if self.context.module.names_other_integers:
+            return False
         name = self._updated_by(integer)
         if name not in self.state.carried or name in self.carries.numbers:
             return False

@@ -32,6 +32,7 @@ from forscan.syntax.source import Source
 from forscan.syntax.walk import walk, walk_all
 
 _HALF_PRECISION = re.compile(r"b?float16|\b(?:bf16|f16|fp16|half)\b|float[48]_")
+_OTHER_INTEGERS = re.compile(r"\bu?int8\b|\bu?int16\b|\buint32\b|\bu?int64\b")
 _HALF_WORDS = ("float16", "f16", "fp16", "half", "float4_", "float8_")  # quicker to look for
 
 
@@ -86,6 +87,11 @@ class ModuleContext:
         """Whether the file names a type of fewer bits than single precision has."""
         text = self.source.text
         return any(word in text for word in _HALF_WORDS) and bool(_HALF_PRECISION.search(text))
+
+    @cached_property
+    def names_other_integers(self) -> bool:
+        """Whether the file names a type of integers that is not `int32`."""
+        return "int" in self.source.text and bool(_OTHER_INTEGERS.search(self.source.text))
 
     def spelling(self, place: ast.AST) -> Spelling:
         """How the file calls lax, jax.numpy and jax at a place."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from forscan.analyse.arrays import Evidence, evidence
-from forscan.model import Counter, Element, Refusal, Refused
+from forscan.model import Counter, Element, Loop, Refusal, Refused
 from forscan.passes.draft import Draft
 from forscan.syntax.code import Code, expression
+from forscan.syntax.names import binds, target_names
 
 
 def xs_to_index(draft: Draft) -> Draft:
@@ -17,11 +18,12 @@ def xs_to_index(draft: Draft) -> Draft:
     before: list[str] = []
     head: list[str] = []
     sources: list[str] = []
+    bound = _bound(loop)
     for element in loop.elements:
         source, made = element.source, element.source
         if evidence(expression(source), draft.context) is Evidence.NUMPY:
             made = f"{draft.spelling.jnp}.asarray({source})"  # a tracer cannot index it
-        if made != source or not source.isidentifier():
+        if made != source or not source.isidentifier() or source in bound:
             source = draft.fresh.name(*_wishes(element), "items")
             before.append(f"{source} = {made}")
         sources.append(source)
@@ -50,6 +52,12 @@ def xs_to_index(draft: Draft) -> Draft:
             head.append(f"{element.target} = {draft.spelling.sliced_leaves(source, place)}")
     body = Code("\n".join([*head, loop.body.text]))
     return draft.with_loop(body=body, counter=counter, elements=(), before=(*loop.before, *before))
+
+
+def _bound(loop: Loop) -> set[str]:
+    """The names that an iteration binds: they are iterated as they are before the loop."""
+    targets = (target_names(expression(carry.target)) for carry in loop.carries)
+    return set(binds(loop.body.statements)).union(*targets)
 
 
 def _wishes(element: Element) -> list[str]:

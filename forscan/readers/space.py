@@ -238,7 +238,7 @@ class _Reader:
             tuple(e for s in spaces for e in s.elements),
             spaces[0].reverse,
             head + tuple(h for s in spaces for h in s.head),
-            (),
+            tuple(b for s in spaces for b in s.before),
             tuple(t for s in spaces for t in s.trips),
         )
         if strict or self.same_lengths(parts):  # a scan checks the lengths as well
@@ -279,7 +279,7 @@ class _Reader:
                 "the parts of the zip may differ in length: zip stops at the shortest, a scan raises",
                 "Cut the arrays to one length before the loop.",
             )
-        before = []
+        before = list(space.before)
         elements = []
         for e in space.elements:
             source = e.source
@@ -293,7 +293,7 @@ class _Reader:
             lengths.insert(0, f"len(range({counter.stop}))")
             counter = replace(counter, stop=n)
         before.append(f"{n} = min({', '.join(lengths)})")
-        cut = tuple(replace(e, source=f"{e.source}[:{n}]") for e in elements)
+        cut = tuple(replace(e, source=f"{e.source}[:{n}]", length=n) for e in elements)
         trips = (Extent(n, 0),)
         return replace(
             space, counter=counter, elements=cut, before=tuple(before), trips=trips, length=n
