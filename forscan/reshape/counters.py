@@ -86,15 +86,16 @@ def _start(name: str, loop: LoopText) -> tuple[ast.Assign, int] | None:
 
 
 def _as_index(count: _Count, loop: LoopText) -> Reshaped | None:
-    counted = _header(count, loop)
+    body = loop.body
+    step = body.statements[loop.node.body.index(count.step)]
+    reads = _reads(count.name, body, step)
+    counted = _header(count, loop) if reads else (loop.header, count.name)
     if counted is None:
         return None
     header, spelled = counted
-    body = loop.body
-    step = body.statements[loop.node.body.index(count.step)]
     edits = [body.remove(step)]
     if spelled != count.name:
-        edits += [_renamed(n, body, spelled) for n in _reads(count.name, body, step)]
+        edits += [_renamed(n, body, spelled) for n in reads]
     rest = body.edited(edits).text.strip("\n")
     text = f"{header}\n{indent(rest, loop.context.unit)}"
     if count.name in loop.state.live_after:
