@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from forscan.analyse.carries import Carries
+from forscan.find.context import ModuleContext
 from forscan.refusal import Refusal, refuse
 from forscan.syntax.names import names_in, reads
 from forscan.syntax.walk import walk
@@ -35,6 +36,34 @@ def no_array(carries: Carries, name: str, start: ast.expr) -> Iterator[Refusal]:
             f"{name} is {what}: a scan's carry is made of arrays of one type",
             "Keep the Python loop.",
         )
+
+
+def no_pytree(carries: Carries, name: str, start: ast.expr) -> Iterator[Refusal]:
+    """State that is an object of a class of the module that JAX has not been told about."""
+    for value in (start, *carries.updates(name)):
+        made = value.func if isinstance(value, ast.Call) else None
+        if isinstance(made, ast.Name) and _is_plain_class(made.id, carries.context.module):
+            yield refuse(
+                "FSC405",
+                value,
+                f"{name} is an object of {made.id}, which is no pytree: a scan cannot carry it",
+                f"Make {made.id} a NamedTuple, or register it: jax.tree_util.register_dataclass.",
+            )
+            return
+
+
+def _is_plain_class(name: str, module: ModuleContext) -> bool:
+    """Whether a name is a class without bases that nothing registers."""
+    match module.class_named(name):
+        case ast.ClassDef(bases=[], decorator_list=decorators):
+            paths = {
+                module.imports.resolve(d.func if isinstance(d, ast.Call) else d) for d in decorators
+            }
+        case _:
+            return False
+    mentions = (a for call in module.functions.calls for a in call.args)
+    handed = any(isinstance(a, ast.Name) and a.id == name for a in mentions)
+    return paths <= {"dataclasses.dataclass"} and not handed
 
 
 def _is_function(carries: Carries, start: ast.expr) -> bool:

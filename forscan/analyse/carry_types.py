@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from forscan.analyse.carries import GIVES_INTEGERS, Carries, is_number, names_integers
 from forscan.analyse.carry_numbers import feeding_each_other, rounded, weak_visitor
-from forscan.analyse.carry_shapes import growth, no_array, seed
+from forscan.analyse.carry_shapes import growth, no_array, no_pytree, seed
 from forscan.analyse.mixed import mixed_precision
 from forscan.refusal import Refusal, refuse
 from forscan.syntax.names import binds
@@ -52,6 +52,7 @@ def _of(carries: Carries, name: str, collected: tuple[ast.expr, ...]) -> Iterato
     start = carries.start(name)
     if start is not None:
         yield from no_array(carries, name, start)
+        yield from no_pytree(carries, name, start)
     yield from growth(carries, name)
     yield from weak_visitor(carries, name)
     yield from mixed_precision(carries, name)

@@ -1,4 +1,4 @@
-"""Python integers as state that grow beyond int32, or of which something is made that does.
+"""Python numbers as state that grow beyond 32 bits, or of which something is made that does.
 
 A Python int has no bounds. Carried by a scan it is an int32, which wraps around without
 an error: `w = 2 * w` over 40 iterations ends at 0, and so does `2 ** count`.
@@ -7,6 +7,7 @@ an error: `w = 2 * w` over 40 iterations ends at 0, and so does `2 ** count`.
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Iterator, Mapping
 
 from forscan.analyse.carries import Carries
@@ -52,6 +53,7 @@ def growing_integers(
                     "Start from a float, or compute the numbers before the loop in Python.",
                 )
                 break
+    yield from _beyond_single(carries, trips)
     for name in state.carried:
         if name in integers:
             for update in carries.updates(name):
@@ -66,6 +68,40 @@ def growing_integers(
                         "the loop in Python.",
                     )
                     break
+
+
+def _beyond_single(carries: Carries, trips: int | None) -> Iterator[Refusal]:
+    """Floats that grow by a factor until only double precision holds them."""
+    for name in sorted(that_stay(carries.numbers, carries, floats=True)):
+        start = carries.start(name)
+        assert start is not None
+        for update in carries.updates(name):
+            factor = _factor(update, name)
+            if trips and factor and _digits(ast.literal_eval(start)) + trips * factor > 38:
+                yield refuse(
+                    "FSC403",
+                    update,
+                    f"{name} is a Python number that grows beyond what single precision holds: "
+                    "carried by a scan it would become infinite",
+                    "Carry its logarithm, or compute the numbers before the loop in Python.",
+                )
+                break
+
+
+def _factor(update: ast.expr, name: str) -> float:
+    """The decimal digits by which a number grows: 1 in `p * 10.0`, 0 if it does not."""
+    match update:
+        case ast.BinOp(left=ast.Name(id=left), op=ast.Mult(), right=ast.Constant(value=value)):
+            return max(_digits(value), 0) if left == name else 0
+        case ast.BinOp(left=ast.Constant(value=value), op=ast.Mult(), right=ast.Name(id=right)):
+            return max(_digits(value), 0) if right == name else 0
+        case ast.BinOp(left=ast.Name(id=left), op=ast.Div(), right=ast.Constant(value=value)):
+            return max(-_digits(value), 0) if left == name else 0
+    return 0
+
+
+def _digits(value: object) -> float:
+    return math.log10(abs(value)) if isinstance(value, int | float) and value else 0
 
 
 def that_stay(numbers: set[str], carries: Carries, *, floats: bool = False) -> set[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, wraps
@@ -20,6 +21,7 @@ from forscan.syntax.names import (
     Fresh,
     all_names,
     annotations_of,
+    bindings,
     binds,
     bound_in,
     declared_outside,
@@ -81,6 +83,16 @@ class ModuleContext:
                     found[statement.target.id] = statement.value
         changed = again.union(*(n.names for n in self.functions.outside))
         return {n: v for n, v in found.items() if n not in changed}
+
+    def class_named(self, name: str) -> ast.ClassDef | None:
+        """The class of the module that goes by a name, where nothing else does."""
+        return self._classes.get(name)
+
+    @cached_property
+    def _classes(self) -> dict[str, ast.ClassDef]:
+        counts = Counter(name for name, _ in bindings(self.tree.body))
+        found = (n for n in self.tree.body if isinstance(n, ast.ClassDef))
+        return {n.name: n for n in found if counts[n.name] == 1}
 
     @cached_property
     def names_half_precision(self) -> bool:
