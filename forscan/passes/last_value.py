@@ -11,7 +11,7 @@ from forscan.model import Carry, Output, Refusal, Refused
 from forscan.passes.draft import Draft
 from forscan.passes.idle import idle_start
 from forscan.syntax.code import expression, removal
-from forscan.syntax.names import reads
+from forscan.syntax.names import binds, names_in, reads
 
 
 def last_value(draft: Draft) -> Draft:
@@ -79,12 +79,19 @@ def _counter(draft: Draft, name: str, bound: bool) -> Draft:
         )
     if counter.step == "1" and start is not None and stop is not None and stop > start:
         value = str(start if draft.loop.reverse else stop - 1)
-    elif counter.step == "1" and not draft.loop.reverse and draft.trips is not None:
-        # range(…)[-1] raises where there was no iteration, as the name would.
-        value = f"range({counter.range})[-1]"
     else:
-        value = f"range({counter.range})[{0 if draft.loop.reverse else -1}]"
+        indices = f"range({counter.range})"
+        if not names_in(expression(indices)).isdisjoint(binds(draft.statement.body)):
+            draft, indices = _bound_before(draft, indices)
+        # Taking an item raises where there was no iteration, as the name would.
+        value = f"{indices}[{0 if draft.loop.reverse else -1}]"
     return draft.with_loop(after=(f"{name} = {value}", *draft.loop.after))
+
+
+def _bound_before(draft: Draft, text: str) -> tuple[Draft, str]:
+    """A name for what an expression is before the loop."""
+    name = draft.fresh.name("indices", "steps")
+    return draft.with_loop(before=(*draft.loop.before, f"{name} = {text}")), name
 
 
 def _element_with_start(draft: Draft, name: str) -> Draft:

@@ -42,7 +42,7 @@ class _Count:
 
 def count_to_index(loop: LoopText) -> Reshaped | None:
     """The loop with its first such count as index; None where it has none."""
-    if loop.node.orelse or "#" in loop.header:
+    if loop.node.orelse or loop.changes_its_range or "#" in loop.header:
         return None
     if any(isinstance(n, _EXITS) for n in walk_all(loop.node.body)):
         return None

@@ -48,7 +48,7 @@ class _Space:
 
 def peel_first(loop: LoopText, reasons: list[Refusal]) -> Reshaped | None:
     """The loop with its first iteration in front, where that may remove the reasons."""
-    if not {r.code for r in reasons} <= _CURED or loop.node.orelse:
+    if not {r.code for r in reasons} <= _CURED or loop.node.orelse or loop.changes_its_range:
         return None
     if any(isinstance(n, ast.Continue) for n in walk_all(loop.node.body)):
         return None  # outside of the loop it means nothing

@@ -14,7 +14,9 @@ from forscan.find.context import FunctionContext
 from forscan.find.sites import Site
 from forscan.readers.for_text import colon_line, region
 from forscan.syntax.code import Code, indent, suite
+from forscan.syntax.names import binds, dotted
 from forscan.syntax.source import Edit, apply_edits
+from forscan.syntax.walk import walk
 
 
 @dataclass(frozen=True)
@@ -100,6 +102,21 @@ class LoopText:
                 if isinstance(part, ast.Call) and self.context.resolve(part.func) == "range":
                     return item.id if isinstance(item, ast.Name) else None
         return None
+
+    @cached_property
+    def changes_its_range(self) -> bool:
+        """Whether an iteration binds a name of what is iterated: later that means something else.
+
+        Of a length it does not count: the state of a scan keeps its shape.
+        """
+        lengths = {
+            part.value if isinstance(part, ast.Attribute) else part.args[0]
+            for part in walk(self.node.iter)
+            if (isinstance(part, ast.Attribute) and part.attr == "shape")
+            or (isinstance(part, ast.Call) and dotted(part.func) == "len" and part.args)
+        }
+        parts = (n for n in walk(self.node.iter) if isinstance(n, ast.Name) and n not in lengths)
+        return not {n.id for n in parts}.isdisjoint(binds(self.node.body))
 
     def replaced(self, text: str, start: int, elsewhere: Sequence[Edit] = ()) -> Reshaped:
         """The loop replaced by a text whose `for` stands at an offset of it.
