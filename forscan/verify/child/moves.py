@@ -172,7 +172,8 @@ def _identity(equation: Any, ins: list[Value]) -> list[Value] | None:
 RULES: dict[str, Callable[[Any, list[Value]], list[Value] | None]] = {
     **dict.fromkeys(_MOVES, _move),
     **dict.fromkeys(
-        ("copy", "copy_p", "optimization_barrier", "stop_gradient", "pvary"), _identity
+        ("copy", "copy_p", "device_put", "optimization_barrier", "stop_gradient", "pvary"),
+        _identity,
     ),
     "dynamic_slice": _dynamic_slice,
     "dynamic_update_slice": _dynamic_update_slice,

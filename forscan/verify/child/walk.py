@@ -88,9 +88,11 @@ class Walk:
     def _closed(self, closed: Any, args: list[Value]) -> list[Value]:
         if not hasattr(closed, "jaxpr"):
             return self.run(closed, [], args)
-        return self.run(closed.jaxpr, [self._const(c) for c in closed.consts], args)
+        kept = zip(closed.consts, closed.jaxpr.constvars, strict=True)
+        return self.run(closed.jaxpr, [self._const(c, v.aval.dtype) for c, v in kept], args)
 
-    def _const(self, array: Any) -> Value:
+    def _const(self, array: Any, dtype: Any) -> Value:
+        """A constant as the type that the trace gives it: NumPy's may be of double precision."""
         found = self._consts.get(id(array))
         if found is None:
             if jnp.issubdtype(jnp.result_type(array), jax.dtypes.extended):
@@ -98,7 +100,7 @@ class Walk:
                 key = ("key", str(array.dtype), array.shape, data)
                 value = self.graph.node(key, array.shape)
             else:
-                value = self.graph.constant(np.asarray(array))
+                value = self.graph.constant(np.asarray(array, dtype))
             found = self._consts[id(array)] = (array, value)  # held: its id stays its own
         return found[1]
 
@@ -118,7 +120,7 @@ class Walk:
 
     def _literal(self, atom: Any) -> Value:
         if hasattr(atom.val, "shape") and atom.val.shape:
-            return self._const(atom.val)
+            return self._const(atom.val, atom.aval.dtype)
         return self.graph.constant(np.asarray(atom.val, atom.aval.dtype))
 
     def _equation(self, equation: Any, ins: list[Value]) -> list[Value]:
