@@ -77,7 +77,9 @@ def assert_same(old: Any, new: Any) -> None:
             continue
         tolerance = float(64 * jnp.finfo(a.dtype).eps)
         x, y = (np.asarray(v).astype(np.complex128) for v in (a, b))
-        np.testing.assert_allclose(x, y, rtol=tolerance, atol=tolerance * np.abs(x).max(initial=1))
+        np.testing.assert_allclose(
+            x, y, rtol=tolerance, atol=tolerance * np.nanmax(np.abs(x), initial=1)
+        )
 
 
 def assert_same_gradient(old: types.ModuleType, new: types.ModuleType, text: str) -> None:

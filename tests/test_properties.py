@@ -36,6 +36,7 @@ KNOWN: dict[str, set[int]] = {
 _LOUD = (
     "carry input and carry output must have equal types",
     "must have equal output types",
+    "must have identical types",
     "out of bounds for axis 0 with size 0",
     "Need at least one array to stack",
     "missing 1 required positional argument: 'tree'",
