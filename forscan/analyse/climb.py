@@ -269,7 +269,17 @@ class Climb:
             return Use(self.node, kind, what, value=self.value)
         if not isinstance(parent.ctx, ast.Load):
             return self._is(Kind.CONCRETE, "the index of an assignment")
+        test = self._test(parent)
+        if test:
+            return self._is(Kind.BRANCH, f"{test} of an item")
         return Use(self.node, kind, what, parent, self.value)
+
+    def _test(self, item: ast.expr) -> str | None:
+        """What Python branch an item of a NumPy array decides, if it does."""
+        parent = self.place.parent(item)
+        if isinstance(parent, ast.Compare):
+            return self._branch(parent)
+        return _decided(parent, item) or self._branch(item)
 
     def _bound(self, part: ast.Slice) -> Use:
         """`x[i : i + k]` with the index in both bounds may be a window."""
