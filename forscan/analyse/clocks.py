@@ -14,7 +14,7 @@ from forscan.analyse.growth import bare_arguments, that_stay
 from forscan.analyse.numbers import Numbers
 from forscan.analyse.state import State, carries_of
 from forscan.analyse.use import Kind, Use
-from forscan.analyse.uses import Uses
+from forscan.analyse.uses import StateUses
 from forscan.find.context import FunctionContext
 from forscan.refusal import Refusal, refuse
 from forscan.syntax.walk import walk
@@ -34,10 +34,10 @@ def jumping_clocks(
     clocks = that_stay(carries.numbers | bare_arguments(carries), carries, floats=True)
     floats = frozenset(n for n in clocks if _is_float(n, carries))
     floats |= {n for n, kind in items.items() if kind is float}
-    body = Uses(context, loop.body, floats=floats)
+    uses = StateUses(loop, context, state.live_after, floats)
     for name in sorted(clocks.union(items)):
-        for use in body.of(name, integer=True):
-            seen = _seen(use) if use.kind is Kind.HAZARD else None
+        for use in uses.of(name):
+            seen = _seen(use, name in floats) if use.kind is Kind.HAZARD else None
             if seen is not None:
                 yield refuse(
                     "FSC410",
@@ -58,9 +58,10 @@ def _is_float(name: str, carries: Carries) -> bool:
     return any(numbers.is_number(n) and numbers.is_float(n) for n in parts)
 
 
-def _seen(use: Use) -> str | None:
+def _seen(use: Use, is_float: bool) -> str | None:
     """What single precision does to a result, where it is more than a small difference."""
-    if "float" in use.what or use.what.startswith("an argument of jax"):
+    divided = is_float and "remainder" in use.what
+    if divided or "float" in use.what or use.what.startswith("an argument of jax"):
         return "in single precision that may jump in another iteration"
     powers = (n for n in walk(use.value) if isinstance(n, ast.BinOp)) if use.value else ()
     if any(isinstance(n.op, ast.Pow) and use.node in walk(n.right) for n in powers):

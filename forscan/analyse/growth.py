@@ -16,7 +16,7 @@ from forscan.analyse.numbers import LARGEST_INDEX, Numbers
 from forscan.analyse.state import State, carries_of
 from forscan.analyse.traced_bounds import traced_parameters
 from forscan.analyse.use import Kind, Use
-from forscan.analyse.uses import Uses
+from forscan.analyse.uses import StateUses
 from forscan.find.context import FunctionContext
 from forscan.refusal import Refusal, refuse
 from forscan.syntax.names import annotations_of, defaults, target_names
@@ -41,9 +41,9 @@ def growing_integers(
     carries = carries_of(loop, state, context)
     known = {n for n in state.carried if is_integer(carries.start(n))}
     integers = that_stay(known | bare_arguments(carries), carries)
-    body = Uses(context, loop.body)
+    uses = StateUses(loop, context, state.live_after)
     for name in sorted(integers | {n for n, kind in items.items() if kind is int}):
-        for use in body.of(name, integer=True):
+        for use in uses.of(name):
             if _may_wrap(use, context):
                 yield refuse(
                     "FSC403",

@@ -231,6 +231,59 @@ class Uses:
         return found not in (Evidence.ARRAY, Evidence.UNKNOWN)
 
 
+class StateUses:
+    """The uses of state that a loop carries: in its body, and behind it.
+
+    Args:
+      live: the names that are read behind the loop.
+      floats: the state that is made of floats.
+    """
+
+    def __init__(
+        self,
+        loop: ast.For,
+        context: FunctionContext,
+        live: frozenset[str],
+        floats: frozenset[str] = frozenset(),
+    ) -> None:
+        self.loop = loop
+        self.context = context
+        self.live = live
+        self.floats = floats
+        self.body = Uses(context, loop.body, floats=floats)
+
+    def of(self, name: str) -> Iterator[Use]:
+        """All uses of a name that is a Python number for sure."""
+        yield from self.body.of(name, integer=True)
+        if name in self.live:
+            behind = self._behind.of(name, integer=True)
+            yield from (use for use in behind if self._is_behind(use.node))
+
+    @cached_property
+    def _behind(self) -> Uses:
+        return Uses(self.context, self.context.node.body, floats=self.floats)
+
+    @cached_property
+    def _inside(self) -> set[ast.AST]:
+        return set(walk(self.loop))
+
+    @cached_property
+    def _again(self) -> set[ast.AST]:
+        """What a loop around this one comes to once more."""
+        around: ast.AST = self.loop
+        outermost: ast.AST = self.loop
+        while around is not self.context.node:
+            if isinstance(around, ast.For | ast.While):
+                outermost = around
+            around = self.context.parent(around)
+        return set(walk(outermost))
+
+    def _is_behind(self, node: ast.AST) -> bool:
+        if node in self._inside:
+            return False
+        return node in self._again or getattr(node, "lineno", 0) > self.loop.lineno
+
+
 def _is_left_open(callee: Function | ast.Lambda) -> bool:
     """Whether a function only says what others that take its place are to do."""
     if isinstance(callee, ast.Lambda):
