@@ -350,14 +350,7 @@ def _of_name(node: ast.Name, context: FunctionContext, depth: int) -> Evidence:
 
 def _of_attribute(node: ast.Attribute, context: FunctionContext, depth: int) -> Evidence:
     """What the methods of a class keep under a name of `self`."""
-    functions = context.module.functions
-    owner = functions.class_of(context.node)
-    if owner is None or not isinstance(node.value, ast.Name) or node.value.id != "self":
-        return Evidence.UNKNOWN
-    return _of_any(
-        evidence(value, FunctionContext(context.module, method), depth - 1)
-        for method, value in functions.kept_by(owner).get(node.attr, ())
-    )
+    return _of_any(evidence(value, method, depth - 1) for value, method in context.kept(node))
 
 
 def _of_any(values: Iterable[Evidence]) -> Evidence:

@@ -122,13 +122,15 @@ def _is_whole(carries: Carries, name: str, depth: int = 4) -> bool:
     if start is None or depth == 0:
         return False
     for part in walk(start):
+        if isinstance(part, ast.Call):
+            return False
         if isinstance(part, ast.Constant) and not isinstance(part.value, int):
             return False
         if isinstance(part, ast.BinOp) and isinstance(part.op, ast.Div):
             return False
         if isinstance(part, ast.Name) and not _is_whole(carries, part.id, depth - 1):
             return False
-    return not any(isinstance(part, ast.Call) for part in walk(start))
+    return True
 
 
 def _feeds(carries: Carries, name: str, others: set[str]) -> bool:

@@ -9,6 +9,7 @@ from forscan.analyse.callees import (
     HOST,
     HOST_NAMES,
     MUTATING,
+    Effect,
     effects_of,
     gives_another,
     in_module,
@@ -368,18 +369,14 @@ class Effects:
 
     def _callee(self, node: ast.Call) -> Iterator[Refusal]:
         """Looks into the functions of the module that the body calls."""
-        for expression in [node.func, *node.args, *(k.value for k in node.keywords)]:
-            for callee in meant(expression, self.context):
-                effect = next(iter(effects_of(callee, self.context)), None)
-                if effect is not None:
-                    name = getattr(callee, "name", "the lambda")
-                    yield refuse(
-                        effect.code,
-                        node,
-                        f"{name} {effect.what}: inside a scan that happens once, with tracers",
-                        "Give the value back from the function instead.",
-                    )
-                    return
+        for name, effect in _effects_of_any([node.func, *_given(node)], self.context):
+            yield refuse(
+                effect.code,
+                node,
+                f"{name} {effect.what}: inside a scan that happens once, with tracers",
+                "Give the value back from the function instead.",
+            )
+            return
 
 
 def once_traced(call: ast.Call, context: FunctionContext) -> Iterator[Refusal]:
@@ -387,16 +384,27 @@ def once_traced(call: ast.Call, context: FunctionContext) -> Iterator[Refusal]:
 
     What it prints does not count, and what it does to its own arguments is the state's.
     """
-    for expression in [*call.args, *(k.value for k in call.keywords)]:
+    for name, effect in _effects_of_any(_given(call), context):
+        if effect.code != "FSC302" and not effect.on_argument:
+            yield refuse(
+                effect.code,
+                call,
+                f"{name} {effect.what}: here that happens once, when it is traced, and "
+                "in a `for` in each iteration",
+                "Do it before the loop, and hand the result to the body.",
+            )
+            return
+
+
+def _given(call: ast.Call) -> list[ast.expr]:
+    return [*call.args, *(k.value for k in call.keywords)]
+
+
+def _effects_of_any(
+    expressions: Iterable[ast.expr], context: FunctionContext
+) -> Iterator[tuple[str, Effect]]:
+    """What the functions of the module do that expressions may be, with their names."""
+    for expression in expressions:
         for callee in meant(expression, context):
             for effect in effects_of(callee, context):
-                if effect.code != "FSC302" and not effect.on_argument:
-                    name = getattr(callee, "name", "the lambda")
-                    yield refuse(
-                        effect.code,
-                        call,
-                        f"{name} {effect.what}: here that happens once, when it is traced, and "
-                        "in a `for` in each iteration",
-                        "Do it before the loop, and hand the result to the body.",
-                    )
-                    return
+                yield getattr(callee, "name", "the lambda"), effect

@@ -39,6 +39,16 @@ class FilledList:
     uses: tuple[ast.Name, ...]
     branch: ast.If | None = None
 
+    @property
+    def several(self) -> bool:
+        """Whether each iteration appends several items."""
+        return len(self.appends) > 1 and self.branch is None
+
+    @property
+    def may_miss(self) -> bool:
+        """Whether only one side of the branch appends."""
+        return len(self.appends) == 1 and self.branch is not None
+
 
 def appended(statement: ast.stmt) -> tuple[str, ast.expr] | None:
     """The list and the value of `out.append(v)`, `out += [v]`, `out = out + [v]`."""

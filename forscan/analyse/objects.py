@@ -59,12 +59,8 @@ def _origins(
 
 def _given(node: ast.expr, context: FunctionContext) -> Iterator[tuple[ast.expr, FunctionContext]]:
     module = context.module
-    if _is_kept(node):
-        assert isinstance(node, ast.Attribute)
-        owner = module.functions.class_of(context.node)
-        for method, value in module.functions.kept_by(owner).get(node.attr, ()) if owner else ():
-            yield value, FunctionContext(module, method)
-    elif isinstance(node, ast.Name):
+    yield from context.kept(node)
+    if isinstance(node, ast.Name):
         place = context.around(node.id) or context
         yield from ((value, place) for value in assigned_values(node.id, place))
         if node.id in place.parameters and not isinstance(place.node, ast.Module):

@@ -418,6 +418,14 @@ class FunctionContext:
         """Whether calls were run, which are then verified as well."""
         return self.module.facts is not NO_FACTS
 
+    def kept(self, node: ast.expr) -> Iterator[tuple[ast.expr, FunctionContext]]:
+        """What the methods of the class keep under `self.name`, each with the method."""
+        owner = self.module.functions.class_of(self.node)
+        match node:
+            case ast.Attribute(value=ast.Name(id="self"), attr=name) if owner is not None:
+                for method, value in self.module.functions.kept_by(owner).get(name, ()):
+                    yield value, FunctionContext(self.module, method)
+
     def parent(self, node: ast.AST) -> ast.AST:
         return self.module.functions.parents[node]
 

@@ -47,8 +47,11 @@ def _one_list(draft: Draft, filled: FilledList) -> Draft:
         edits = after.edits
         rest = (*after.after, *_as_array(draft, filled, ordered))
     elif filled.fresh:
-        may_miss = filled.branch is not None and len(filled.appends) == 1
-        items = f"[] if {result} is None else list({ordered})" if may_miss else f"list({ordered})"
+        items = (
+            f"[] if {result} is None else list({ordered})"
+            if filled.may_miss
+            else f"list({ordered})"
+        )
         rest = (f"{filled.name} = {items}",)
     else:
         rest = (f"{filled.name}.extend({ordered})",)
@@ -76,7 +79,7 @@ def _checked_uses(draft: Draft, filled: FilledList) -> ListUses:
     after = ListUses(draft, filled)
     if not after.as_array:
         _check_first(draft, filled)
-    if _several(filled) and (after.tree or not after.as_array or not filled.fresh):
+    if filled.several and (after.tree or not after.as_array or not filled.fresh):
         raise Refused(
             refuse(
                 "FSC407",
@@ -86,8 +89,7 @@ def _checked_uses(draft: Draft, filled: FilledList) -> ListUses:
                 "Stack what one iteration appends and reshape after the loop.",
             )
         )
-    may_miss = filled.branch is not None and len(filled.appends) == 1
-    if may_miss and not (filled.fresh and after.may_be_none):
+    if filled.may_miss and not (filled.fresh and after.may_be_none):
         raise Refused(
             refuse(
                 "FSC303",
@@ -97,11 +99,6 @@ def _checked_uses(draft: Draft, filled: FilledList) -> ListUses:
             )
         )
     return after
-
-
-def _several(filled: FilledList) -> bool:
-    """Whether an iteration appends several items."""
-    return len(filled.appends) != 1 and filled.branch is None
 
 
 def _of_nothing(draft: Draft, filled: FilledList, after: ListUses) -> Draft:
@@ -124,7 +121,7 @@ def _as_array(draft: Draft, filled: FilledList, ordered: str) -> tuple[str, ...]
     if filled.seeded and filled.uses:
         jnp = draft.spelling.jnp
         return (f"{name} = {jnp}.concatenate([{jnp}.stack({name}), {ordered}])",)
-    if _several(filled):
+    if filled.several:
         # An iteration's items keep their order, whichever of the iterations comes first.
         return (f"{name} = {ordered}.reshape(-1, *{name}.shape[2:])",)
     return ()

@@ -40,8 +40,7 @@ class ListUses:
         self.sums = False  # `sum(out)` of an empty list is 0
         self.of_nothing = False  # `jnp.array(out)` and `out.reverse()` take an empty list too
         # These are put together in the order of visiting already.
-        joined = filled.seeded or (len(filled.appends) > 1 and filled.branch is None)
-        self.reverse = draft.loop.reverse and not joined
+        self.reverse = draft.loop.reverse and not (filled.seeded or filled.several)
         proven = self.array_items()
         uses = filled.uses[1:] if self.turned_round() else filled.uses
         fine = [self.use(node) for node in uses]

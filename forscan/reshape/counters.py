@@ -14,7 +14,7 @@ from forscan.analyse.lists import block_of, given_value
 from forscan.analyse.trip_count import add, literal_int
 from forscan.reshape.site import LoopText, Reshaped
 from forscan.syntax.code import Code, indent, one_line, without_names
-from forscan.syntax.names import declared_outside, names_in
+from forscan.syntax.names import names_in
 from forscan.syntax.source import Edit
 from forscan.syntax.walk import walk_all
 
@@ -57,7 +57,7 @@ def _count(name: str, loop: LoopText) -> _Count | None:
     found = _start(name, loop)
     if len(body) == 1 or len(steps) != 1 or found is None or len(loop.carries.updates(name)) != 1:
         return None
-    if name in loop.context.captured or name in declared_outside(loop.context.node.body):
+    if name in loop.context.captured or name in loop.context.outside:
         return None
     (step,), (made, start) = steps, found
     behind = {
