@@ -22,6 +22,9 @@ def is_stream(called: ast.expr, context: FunctionContext) -> bool:
     base = called.value if isinstance(called, ast.Attribute) else called
     while isinstance(base, ast.Subscript | ast.Attribute) and not _is_kept(base):
         base = base.value
+    if isinstance(base, ast.Name) and context.module.imports.imported(base.id):
+        if base.id not in context.locals:
+            return False  # a module or what it has, as in most calls
     for value, place in _origins(base, context):
         maker = value.func if isinstance(value, ast.Call) else value
         path = place.resolve(maker) or ""

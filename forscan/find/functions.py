@@ -39,6 +39,9 @@ class Functions:
     local: dict[ast.AST, frozenset[str]] = field(default_factory=dict)
     _around: dict[ast.AST, Function | ast.Lambda | None] = field(default_factory=dict)
     _bindings: dict[Function | ast.Lambda | None, Counter[str]] = field(default_factory=dict)
+    _meant: dict[tuple[str, ast.AST | None], list[Function | ast.Lambda]] = field(
+        default_factory=dict
+    )
     _kept: dict[ast.ClassDef, dict[str, list[tuple[Function, ast.expr]]]] = field(
         default_factory=dict
     )
@@ -174,15 +177,20 @@ class Functions:
         """The definitions (or assigned lambdas) that a name may mean at a place."""
         if name not in self._defined:
             return []
-        scope: ast.AST | None = place
-        while scope is not None:
-            scope = self.enclosing(scope)
-            found = self._definitions.get(scope, {}).get(name)
-            if found:
-                return found
-            if scope is not None and (name in parameters(scope) or self.bindings(scope)[name]):
-                return []
-        return []
+        key = (name, self.enclosing(place))
+        if key not in self._meant:
+            self._meant[key] = self._lookup(*key)
+        return self._meant[key]
+
+    def _lookup(
+        self, name: str, scope: Function | ast.Lambda | None
+    ) -> list[Function | ast.Lambda]:
+        found = self._definitions.get(scope, {}).get(name)
+        if found or scope is None:
+            return found or []
+        if name in parameters(scope) or self.bindings(scope)[name]:
+            return []
+        return self._lookup(name, self.enclosing(scope))
 
     def bindings(self, scope: Function | ast.Lambda | None) -> Counter[str]:
         """How often a function, or the module, binds each name; `f = jit(f)` does not count."""

@@ -34,12 +34,12 @@ def index_to_carry(draft: Draft) -> Draft:
 
 def trip_count(counter: Counter) -> str:
     """The number of iterations as Python, as short as it can be."""
-    start = literal_int(expression(counter.start))
-    if counter.step == "1" and start is not None:
-        return add(counter.stop, -start)
     numbers = [literal_int(expression(t)) for t in (counter.start, counter.stop, counter.step)]
     if None not in numbers:
         return str(len(range(*(n for n in numbers if n is not None))))
+    start = numbers[0]
+    if counter.step == "1" and start is not None:
+        return add(counter.stop, -start)
     return f"len(range({counter.range}))"
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from forscan.syntax.walk import children, walk, walk_all
+from forscan.syntax.walk import SCOPES, children, walk, walk_all, walk_own
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -194,7 +194,7 @@ def bindings(
       comprehensions: whether their targets count, which are names of their own.
     """
     inner: set[ast.AST] = set()  # the targets of comprehensions
-    for node in walk_scope(body):
+    for node in walk_own(body):
         kind = type(node)
         if kind is ast.Name:
             assert isinstance(node, ast.Name)
@@ -285,11 +285,8 @@ def walk_scope(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
     while stack:
         node = stack.pop()
         yield node
-        if type(node) not in _SCOPES:
+        if type(node) not in SCOPES:
             stack.extend(reversed(children(node)))
-
-
-_SCOPES = {ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef}
 
 
 def own_statements(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:

@@ -26,6 +26,8 @@ class _Fields(dict[type[Any], tuple[str, ...]]):
 
 
 _FIELDS = _Fields()
+SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+_FIELDS_OF_SCOPE = _Fields(dict.fromkeys(SCOPES, ()))
 
 
 def walk(*roots: ast.AST, parents: dict[ast.AST, ast.AST] | None = None) -> list[ast.AST]:
@@ -35,10 +37,20 @@ def walk(*roots: ast.AST, parents: dict[ast.AST, ast.AST] | None = None) -> list
       roots: where to start.
       parents: gets the node above each node.
     """
-    found: list[Any] = list(roots)
+    return _below([*roots], _FIELDS, parents)
+
+
+def walk_own(nodes: Iterable[ast.AST]) -> list[ast.AST]:
+    """The nodes and those below them, level by level; nothing in functions and classes."""
+    return _below([*nodes], _FIELDS_OF_SCOPE, None)
+
+
+def _below(
+    found: list[Any], fields: _Fields, parents: dict[ast.AST, ast.AST] | None
+) -> list[ast.AST]:
     append = found.append
     for node in found:  # which grows meanwhile
-        for field in _FIELDS[type(node)]:
+        for field in fields[type(node)]:
             value = getattr(node, field, None)
             if type(value) is list:
                 found += value
