@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, replace
 
+from forscan.analyse.arrays import is_array
 from forscan.analyse.kinds import NOTHING, UNKNOWN, kind_of
 from forscan.analyse.trip_count import Extent, add, extent, leading, literal_int
 from forscan.model import Refusal
@@ -228,7 +229,6 @@ class _Reader:
                 return self.enumerate(target, iterable)
             if path == "zip":
                 return self.zip(target, iterable)
-            return None
         sliced = self.sliced(target, iterable)
         if sliced is None:
             return None
@@ -306,18 +306,28 @@ class _Reader:
                 rest = [self.text(e) for e in source.elts[1:]]
                 comma = "," * (len(rest) == 1 and left == "(")
                 return f"{name} = {self.text(first)}", f"{left}{', '.join(rest)}{comma}{right}"
-            case ast.Subscript(slice=ast.Slice(lower=None, upper=None, step=step)):
-                if step is not None and literal_int(step) == -1:
-                    whole = self.text(source.value)
-                    return f"{name} = {whole}[-1]", f"{whole}[:-1][::-1]"
             case ast.Name() | ast.Attribute():
                 return f"{name} = {text}[0]", f"{text}[1:]"
-            case ast.Subscript(value=base, slice=ast.Slice(lower=lower, upper=None, step=None)):
-                number = literal_int(lower) if lower is not None else 0
-                if number is not None and number >= 0:
-                    whole, rows = self.text(base), leading(base, self.context)
-                    # Only of nothing does taking an item raise: behind the end it is the last.
-                    surely = number == 0 or (not rows.base and rows.constant > number)
-                    item = f"{whole}[{number}]" if surely else f"{whole}[{number}:][0]"
-                    return f"{name} = {item}", f"{whole}[{number + 1}:]"
+            case ast.Subscript(value=base, slice=ast.Slice() as cut):
+                return self.cut(name, base, cut)
+            case ast.Call() if is_array(source, self.context):
+                rows = self.context.fresh.name("rows", f"{name}_rows")
+                return f"{rows} = {text}\n{name} = {rows}[0]", f"{rows}[1:]"
         return None
+
+    def cut(self, name: str, base: ast.expr, cut: ast.Slice) -> tuple[str, str] | None:
+        """The same for a slice of something."""
+        whole = self.text(base)
+        first = literal_int(cut.lower) if cut.lower is not None else 0
+        step = literal_int(cut.step) if cut.step is not None else 1
+        if step == -1 and cut.lower is cut.upper is None:
+            return f"{name} = {whole}[-1]", f"{whole}[:-1][::-1]"
+        if first is None or first < 0 or step is None or step < 1:
+            return None
+        stop = self.text(cut.upper) if cut.upper is not None else ""
+        rows = leading(base, self.context)
+        # Only of nothing does taking an item raise: behind the end it is the last.
+        surely = not stop and (first == 0 or (not rows.base and rows.constant > first))
+        item = f"{whole}[{first}]" if surely else f"{whole}[{first or ''}:{stop}][0]"
+        by = f":{step}" if step > 1 else ""
+        return f"{name} = {item}", f"{whole}[{first + step}:{stop}{by}]"
