@@ -59,7 +59,7 @@ def test_all_else_is_exact() -> None:
     assert reason(jax.random.key(0), jax.random.key(0)) == ""
     assert reason(jnp.float32(1), jnp.float16(1)) == "dtype float32 became float16 at the result"
     assert reason(jnp.ones(2), jnp.ones(3)).startswith("shape (2,) became (3,)")
-    assert "weakly typed" in reason(jnp.asarray(1.0), jnp.float32(1.0))
+    assert reason(jnp.asarray(1.0), jnp.float32(1.0)) == ""
     assert reason({"a": 1}, {"a": 2}).startswith("1 became 2")
     assert reason((1, 2), [1, 2]).startswith("structure")
 

@@ -63,6 +63,21 @@ def compare(old: Result, new: Result, yardstick: Yardstick, slack: float = FEW_U
     return found
 
 
+def retyped(old: Result, new: Result) -> str:
+    """Which arrays of a result are weakly typed in one version only; empty where none is.
+
+    The numbers are the same. What they become where they meet half precision need not be.
+    """
+    found: dict[str, list[str]] = {"weakly": [], "strongly": []}
+    for name, a, b in zip(old.names, old.leaves, new.leaves, strict=True):
+        before, now = (bool(getattr(leaf, "weak_type", False)) for leaf in (a, b))
+        if before != now:
+            found["weakly" if now else "strongly"].append(name)
+    return "; ".join(
+        f"now {how} typed: {', '.join(names)}" for how, names in found.items() if names
+    )
+
+
 def _leaf(a: Any, b: Any, exact: Callable[[], Any], slack: float) -> tuple[str, float]:
     a, b = _data(a), _data(b)
     if not hasattr(a, "dtype") or not hasattr(b, "dtype"):
@@ -71,10 +86,6 @@ def _leaf(a: Any, b: Any, exact: Callable[[], Any], slack: float) -> tuple[str, 
         return f"shape {a.shape} became {b.shape}", 0.0
     if a.dtype != b.dtype:
         return f"dtype {a.dtype} became {b.dtype}", 0.0
-    weak = [bool(getattr(x, "weak_type", False)) for x in (a, b)]
-    if weak[0] != weak[1]:
-        names = ["weakly typed" if w else "strongly typed" for w in weak]
-        return f"a {names[0]} {a.dtype} became {names[1]}", 0.0
     x, y = np.asarray(a), np.asarray(b)
     if not jnp.issubdtype(a.dtype, jnp.inexact):
         return ("", 0.0) if np.array_equal(x, y) else (_where(x, y, x != y), 0.0)

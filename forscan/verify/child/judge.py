@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 from .call import Call, is_float, perturbed
-from .compare import Difference, compare
+from .compare import Difference, compare, retyped
 from .environment import environment
 from .errors import line, needs_values
 from .estimate import too_long
@@ -131,7 +131,7 @@ class Judge:
             if answer["gradient"] in ("equal", "different"):
                 answer["gradient_evidence"] = "measured"
             notes.append(reason)
-        answer["reason"] = "; ".join(filter(None, [*notes, *self.notes]))
+        answer["reason"] = _notes(*notes, retyped(self.old.shell, self.new.shell), *self.notes)
         if answer["gradient"] == "different":
             answer["status"] = "different"
             return answer
@@ -256,7 +256,8 @@ class Judge:
         return {
             "status": "different" if found.reason else "equal",
             "evidence": "measured",
-            "reason": found.reason or "run without jit, since the function looks at values",
+            "reason": found.reason
+            or _notes("run without jit, since the function looks at values", retyped(*results)),
             "max_ulp": found.max_ulp,
         }
 
@@ -313,3 +314,7 @@ class Judge:
             # Operation by operation the original rounds in other places than under jit.
             return "unknown", f"gradient not sure: {found.reason}"
         return "different", f"gradient: {found.reason}"
+
+
+def _notes(*texts: str) -> str:
+    return "; ".join(filter(None, texts))
