@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from forscan.analyse.carries import Carries
+from forscan.analyse.trip_count import literal_int
 from forscan.find.context import ModuleContext
 from forscan.refusal import Refusal, refuse
 from forscan.syntax.names import names_in, reads
@@ -15,6 +16,12 @@ _GROWING = {
     "concatenate", "append", "hstack", "vstack", "kron", "tile", "repeat", "expand_dims", "pad",
     "outer", "insert", "column_stack", "block", "resize", "atleast_2d", "convolve", "correlate",
     "diff", "trim_zeros", "stack", "dstack",
+}  # fmt: skip
+# Of jax.numpy: the result has the shape of the arguments, broadcast.
+ELEMENTWISE = {
+    "abs", "add", "clip", "cos", "cosh", "divide", "exp", "exp2", "expm1", "log", "log10", "log1p",
+    "log2", "maximum", "minimum", "multiply", "negative", "reciprocal", "sign", "sin", "sinh",
+    "sqrt", "square", "subtract", "tan", "tanh", "where",
 }  # fmt: skip
 # Whatever library these are of.
 _JOINING = {"concatenate", "hstack", "vstack", "dstack", "stack"}
@@ -98,7 +105,7 @@ def growth(carries: Carries, name: str) -> Iterator[Refusal]:
                 "Append to a list and stack it after the loop, or write into a buffer of full size.",
             )
             return
-        if _of_slices(update, name):
+        if _of_slices(update, name) or _shrinks(carries, update, name):
             yield refuse(
                 "FSC405",
                 update,
@@ -203,6 +210,48 @@ def _of_slices(update: ast.expr, name: str) -> bool:
         case ast.Subscript(value=ast.Name(id=base), slice=ast.Slice() as part) if base == name:
             return any(b is not None for b in (part.lower, part.upper, part.step))
     return False
+
+
+def _shrinks(carries: Carries, update: ast.expr, name: str) -> bool:
+    """`p * x[1:] + q * x[:-1]`: parts of the state, which nothing makes as large again.
+
+    What meets a part element by element is as large as it, or broadcasts to it.
+    """
+    cut = {n.value for n in walk(update) if isinstance(n, ast.Subscript)}
+    if any(isinstance(n, ast.Name) and n.id == name and n not in cut for n in walk(update)):
+        return False
+
+    def parts(node: ast.expr, depth: int = 3) -> bool:
+        match node:
+            case ast.BinOp(left=left, op=op, right=right) if not isinstance(op, ast.MatMult):
+                return parts(left, depth) or parts(right, depth)
+            case ast.UnaryOp(operand=operand):
+                return parts(operand, depth)
+            case ast.Call(func=function, args=arguments, keywords=[]):
+                path = carries.context.resolve(function) or ""
+                known = path.startswith("jax.numpy.") and path.rpartition(".")[2] in ELEMENTWISE
+                return known and any(parts(a, depth) for a in arguments)
+            case ast.Subscript(value=ast.Name(id=base), slice=index) if base == name:
+                bounds = index.elts if isinstance(index, ast.Tuple) else [index]
+                return all(isinstance(b, ast.Slice) for b in bounds) and any(map(_cuts, bounds))
+            case ast.Name(id=found) if found != name and depth:
+                values = carries.updates(found)
+                return len(values) == 1 and parts(values[0], depth - 1)
+        return False
+
+    return parts(update)
+
+
+def _cuts(part: ast.expr) -> bool:
+    """Whether a slice leaves something out, and more than one row, which would broadcast."""
+    if not isinstance(part, ast.Slice) or part.step is not None:
+        return False
+    if part.upper is None:
+        lower = literal_int(part.lower) if part.lower is not None else None
+        return lower not in (None, 0, -1)
+    upper = literal_int(part.upper)
+    lower = literal_int(part.lower) if part.lower is not None else 0
+    return upper is not None and upper < 0 and lower is not None and upper - lower != 1
 
 
 def _adds_axis(update: ast.expr, name: str) -> bool:

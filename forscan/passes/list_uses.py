@@ -106,6 +106,8 @@ class ListUses:
             elif not (isinstance(parent, ast.Call) and self.is_builtin(parent, "list", "tuple")):
                 break
             whole, parent = parent, self.parents.get(parent)
+        if self.is_iterated(whole, parent):
+            return self.rows(whole, flipped)
         if isinstance(parent, ast.Call) and parent.args and parent.args[0] is whole:
             path = self.context.resolve(parent.func)
             if path in _STACKS:
@@ -131,6 +133,22 @@ class ListUses:
                 self.plain += 1
                 return self.array_items()
         return False
+
+    def is_iterated(self, whole: ast.expr, parent: ast.AST | None) -> bool:
+        """Whether a loop or a comprehension takes the items one by one."""
+        if isinstance(parent, ast.Call) and whole in parent.args:
+            if self.context.resolve(parent.func) not in ("zip", "enumerate"):
+                return False
+            whole, parent = parent, self.parents.get(parent)
+        return isinstance(parent, ast.For | ast.comprehension) and parent.iter is whole
+
+    def rows(self, whole: ast.expr, flipped: bool) -> bool:
+        """The items of the list are the rows of the array, in the order that is asked for."""
+        if self.filled.seeded and not self.filled.looked_at:
+            return False  # put into one array, the items before the loop may change their type
+        source = self.context.source
+        self.edits.append(Edit(source.start(whole), source.end(whole), self.name(flipped)))
+        return self.array_items()
 
     def is_builtin(self, call: ast.Call, *names: str) -> bool:
         return self.context.resolve(call.func) in names and len(call.args) == 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from forscan.analyse.lists import block_of
-from forscan.analyse.trip_count import Extent, extent
+from forscan.analyse.trip_count import Extent, extent, literal_int
 from forscan.model import Refusal
 from forscan.reshape.site import LoopText, Reshaped
 from forscan.syntax.code import indent
@@ -15,12 +15,10 @@ from forscan.syntax.walk import walk_all
 
 def set_to_append(loop: LoopText, reasons: list[Refusal]) -> Reshaped | None:
     """`out = [None] * n` and `out[i] = v` for all i: an empty list and appends."""
-    call = loop.node.iter
-    if not isinstance(call, ast.Call) or len(call.args) != 1 or call.keywords:
+    count = _count(loop)
+    if count is None or loop.node.orelse:
         return None
-    if loop.context.resolve(call.func) != "range" or loop.node.orelse:
-        return None
-    trips = extent(call.args[0], loop.context)
+    trips, backwards = count
     body, edits, names = loop.body, [], []
     for statement in body.statements:
         match statement:
@@ -34,7 +32,31 @@ def set_to_append(loop: LoopText, reasons: list[Refusal]) -> Reshaped | None:
         return None
     before = "\n".join(f"{name} = []" for name in names)
     text = f"{before}\n{loop.header}\n{indent(body.edited(edits).text, loop.context.unit)}"
-    return loop.replaced(text, len(before) + 1)
+    after = "".join(f"\n{name}.reverse()" for name in names) if backwards else ""
+    return loop.replaced(text + after, len(before) + 1)
+
+
+def _count(loop: LoopText) -> tuple[Extent, bool] | None:
+    """How many indices the loop visits, all from 0 on, and whether from the last one down."""
+    match loop.node.iter:
+        case ast.Call(func=function, args=[ast.Call() as inner], keywords=[]):
+            found = _range(loop, inner) if loop.context.resolve(function) == "reversed" else None
+            return None if found is None or found[1] else (found[0], True)
+        case ast.Call() as call:
+            return _range(loop, call)
+    return None
+
+
+def _range(loop: LoopText, call: ast.Call) -> tuple[Extent, bool] | None:
+    """The same for `range(n)` and `range(n - 1, -1, -1)`."""
+    if loop.context.resolve(call.func) != "range" or call.keywords:
+        return None
+    match call.args:
+        case [stop]:
+            return extent(stop, loop.context), False
+        case [start, stop, step] if literal_int(stop) == literal_int(step) == -1:
+            return extent(start, loop.context) + 1, True
+    return None
 
 
 def _is_ours(loop: LoopText, name: str, trips: Extent) -> bool:

@@ -9,15 +9,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from forscan.analyse.carry_shapes import ELEMENTWISE
 from forscan.model import Refusal
 from forscan.reshape.site import LoopText, Reshaped
 from forscan.syntax.code import indent, one_line
 from forscan.syntax.names import binds, names_in
-
-_ELEMENTWISE = {
-    "abs", "cos", "cosh", "exp", "exp2", "expm1", "log", "log10", "log1p", "log2", "negative",
-    "reciprocal", "sign", "sin", "sinh", "sqrt", "square", "tan", "tanh",
-}  # fmt: skip
 
 
 def seeds_to_shape(loop: LoopText, reasons: list[Refusal]) -> Reshaped | None:
@@ -70,9 +66,17 @@ def _shapes(loop: LoopText, node: ast.expr, name: str) -> Iterator[str]:
         case ast.Name(id=found) if found in (name, loop.index):
             return
         case ast.Name(id=found) if isinstance(target, ast.Name) and found == target.id:
+            if isinstance(iterable, ast.Subscript) and isinstance(iterable.slice, ast.Slice):
+                iterable = iterable.value  # whose rows these are
             if not isinstance(iterable, ast.Name | ast.Attribute):
                 raise _Unknown
             yield f"{one_line(loop.context.source, iterable)}.shape[1:]"
+        case ast.Subscript(value=ast.Name(id=found), slice=index) if (
+            found in loop.context.parameters and found not in binds(loop.node.body)
+        ):
+            if isinstance(index, ast.Tuple | ast.Slice) or names_in(index) != {loop.index}:
+                raise _Unknown
+            yield f"{jnp}.shape({found})[1:]"
         case ast.Name(id=found) if found in loop.context.parameters:
             if found in binds(loop.node.body):
                 raise _Unknown
@@ -84,7 +88,7 @@ def _shapes(loop: LoopText, node: ast.expr, name: str) -> Iterator[str]:
             yield from _shapes(loop, operand, name)
         case ast.Call(func=function, args=[argument], keywords=[]):
             path = loop.context.resolve(function) or ""
-            if path.removeprefix("jax.numpy.") not in _ELEMENTWISE or path in _ELEMENTWISE:
+            if path.removeprefix("jax.numpy.") not in ELEMENTWISE or path in ELEMENTWISE:
                 raise _Unknown
             yield from _shapes(loop, argument, name)
         case _:
