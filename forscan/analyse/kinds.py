@@ -49,6 +49,13 @@ def join(a: Kind, b: Kind) -> Kind:
     return UNKNOWN
 
 
+def as_carry(kind: Kind) -> Kind:
+    """Numbers become arrays when they are carried."""
+    if kind == NUMBER:
+        return ARRAY
+    return of_items([as_carry(k) for k in kind.items]) if kind.name == "tuple" else kind
+
+
 def kind_of(
     node: ast.expr, context: FunctionContext, known: Mapping[str, Kind] | None = None
 ) -> Kind:
@@ -61,6 +68,18 @@ def kind_of(
 @once
 def _kind(node: ast.expr, context: FunctionContext) -> Kind:
     return _Interpreter(context, {}, depth=3).expression(node)
+
+
+def kinds_behind(
+    statements: Sequence[ast.stmt],
+    expressions: Sequence[ast.expr],
+    known: Mapping[str, Kind],
+    context: FunctionContext,
+) -> list[Kind]:
+    """The kinds of expressions behind statements, before which names are of known kinds."""
+    interpreter = _Interpreter(context, dict(known), depth=3)
+    interpreter.block(statements)
+    return [interpreter.expression(e) for e in expressions]
 
 
 def returned_kind(

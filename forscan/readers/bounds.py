@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import ast
 
+from forscan.analyse.arrays import TREE_MAPS, assigned_values
+from forscan.analyse.handed import argument
 from forscan.analyse.traced_bounds import check_bounds, numbers_in
+from forscan.analyse.tracers import is_tracer
 from forscan.analyse.trip_count import definition, literal_int
 from forscan.find.context import FunctionContext
 from forscan.find.sites import LAX_LOOPS, Site
@@ -75,6 +78,17 @@ def check_length(site: Site, node: ast.expr) -> None:
     traced = check_bounds([node], site.node, context, "`range`")
     if traced is not None:
         raise Refused(traced)
+    array = _array(node, context)
+    if array is not None:
+        raise Refused(
+            Refusal(
+                "FSC203",
+                f"the trip count depends on {ast.unparse(array)}, which is a tracer: `range` raises",
+                "Keep the loop, or make that number static.",
+                node.lineno,
+                node.col_offset + 1,
+            )
+        )
     for name in numbers_in(node):
         form = _carried_by(name, context)
         if form is not None:
@@ -87,6 +101,29 @@ def check_length(site: Site, node: ast.expr) -> None:
                     name.col_offset + 1,
                 )
             )
+
+
+def _array(node: ast.expr, context: FunctionContext) -> ast.expr | None:
+    """What makes a number a tracer: a computation, or an argument of a call in the file."""
+    if context.module.traced.reason(node) is None or isinstance(context.node, ast.Module):
+        return None
+    if is_tracer(node, context):
+        return node
+    functions = context.module.functions
+    for name in numbers_in(node):
+        values = assigned_values(name.id, context)
+        if any(isinstance(v, ast.Call) and context.resolve(v.func) in TREE_MAPS for v in values):
+            return name  # an element of a loop that was a scan
+        if name.id not in context.parameters:
+            continue
+        if context.module.traced.why.get(context.node, "").endswith(("jax.vmap", "jax.pmap")):
+            return name
+        for call in functions.calls_of.get(getattr(context.node, "name", ""), ()):
+            caller, given = functions.enclosing(call), argument(name.id, context.node, call)
+            if caller is not None and given is not None:
+                if is_tracer(given, FunctionContext(context.module, caller)):
+                    return name
+    return None
 
 
 def _carried_by(name: ast.Name, context: FunctionContext) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
+from forscan.analyse.handed import argument
 from forscan.analyse.trip_count import literal_int
 from forscan.analyse.use import Kind, Use
 from forscan.analyse.uses import Uses
@@ -13,7 +14,7 @@ from forscan.model import Carry, Counter, Refusal, Refused
 from forscan.readers.lax_loop import LaxLoop
 from forscan.readers.parts import names_in_lines
 from forscan.syntax.code import Code, expression
-from forscan.syntax.names import binds, reads
+from forscan.syntax.names import binds, names_in, parameters, reads
 from forscan.syntax.parsing import parse
 from forscan.syntax.source import Edit, Text, apply_edits
 from forscan.syntax.walk import walk
@@ -44,14 +45,45 @@ def check_index(lax: LaxLoop, name: str) -> None:
                     use.node.col_offset + 1,
                 )
             )
-    if any(isinstance(place.parent(u.node), ast.Attribute) for u in uses):  # i.astype(float)
+    if any(_is_made_of(u.node, place) for u in uses):  # (i + 1).astype(float)
+        lax.put_first(f"{name} = {_array(lax, name)}")
+    elif any(isinstance(place.parent(u.node), ast.Attribute) for u in uses):  # i.astype(float)
         _make_array(lax, name)
+
+
+def _is_made_of(node: ast.expr, place: FunctionContext) -> bool:
+    """Whether something that is computed from an index alone is asked for what arrays have."""
+    whole: ast.AST = node
+    above = place.parent(node)
+    while isinstance(above, ast.BinOp | ast.UnaryOp | ast.Compare):
+        whole, above = above, place.parent(above)
+    if isinstance(above, ast.Attribute):
+        return whole is not node
+    match above:
+        case ast.Call() if whole is node:
+            return _is_owner(node, above, place)
+        case ast.Assign(targets=[ast.Name(id=name)]):
+            owned = (n.value for n in walk(*place.nodes) if isinstance(n, ast.Attribute))
+            return any(isinstance(owner, ast.Name) and owner.id == name for owner in owned)
+    return False
+
+
+def _is_owner(node: ast.expr, call: ast.Call, place: FunctionContext) -> bool:
+    """Whether a function of the module asks what it is given for what arrays have."""
+    callee = place.module.traced.only(call.func)
+    if callee is None:
+        return False
+    named = {p for p in parameters(callee) if argument(p, callee, call) is node}
+    return any(isinstance(n, ast.Attribute) and named & names_in(n.value) for n in walk(callee))
+
+
+def _array(lax: LaxLoop, name: str) -> str:
+    return f"{lax.site.context.module.spelling(lax.site.node).jnp}.asarray({name})"
 
 
 def _make_array(lax: LaxLoop, name: str) -> None:
     """`jnp.asarray(i).astype(float)`; for a body that is called, i itself becomes an array."""
-    jnp = lax.site.context.module.spelling(lax.site.node).jnp
-    array = f"{jnp}.asarray({name})"
+    array = _array(lax, name)
     if lax.body.called:
         lax.put_first(f"{name} = {array}")
         return

@@ -10,7 +10,7 @@ import ast
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from forscan.analyse.kinds import NOTHING, UNKNOWN, Kind, kind_of
+from forscan.analyse.kinds import NOTHING, UNKNOWN, Kind, as_carry, kind_of
 from forscan.find.sites import Site
 from forscan.model import Carry, Loop, Output, Reading
 from forscan.readers.body import Body
@@ -20,10 +20,10 @@ from forscan.readers.coalesce import coalesced, renamed_carry
 from forscan.readers.inlined import read_body
 from forscan.readers.item_names import with_named_items
 from forscan.readers.naming import CannotRename, Naming, is_start, names_in
+from forscan.readers.numbers import as_arrays
 from forscan.readers.own_values import own_tuple, own_value
 from forscan.readers.parts import (
     Call,
-    as_carry,
     bare_name,
     holds_arrays,
     inside_function,
@@ -431,10 +431,12 @@ class LaxLoop:
         edits += [removed(source, behind, statement)] if behind is not None else []
         if self.body.definition is not None:
             edits.append(removed(source, self.body.definition, statement))
+        jnp = self.site.context.module.spelling(self.site.node).jnp
+        carries = as_arrays(self.carries, loop, self.code, self.site.context, jnp)
         loop = replace(
             loop,
             body=self.code,
-            carries=tuple(self.carries),
+            carries=tuple(carries),
             outputs=tuple(self.outputs),
             before=(*leading, *self.before),
             after=tuple(self.after),

@@ -68,13 +68,6 @@ def is_none(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and node.value is None
 
 
-def as_carry(kind: Kind) -> Kind:
-    """Numbers become arrays when they are carried."""
-    if kind == NUMBER:
-        return ARRAY
-    return of_items([as_carry(k) for k in kind.items]) if kind.name == "tuple" else kind
-
-
 def holds_arrays(kind: Kind) -> bool:
     """Whether a value is arrays, in nothing but tuples."""
     return kind.is_array or bool(kind.items and all(map(holds_arrays, kind.items)))

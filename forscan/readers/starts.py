@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
+from forscan.analyse.arrays import Evidence, evidence
 from forscan.analyse.containers import made_before
 from forscan.analyse.kinds import kind_of
 from forscan.find.context import FunctionContext
@@ -49,7 +50,7 @@ class Starts:
           node: the value.
           name: what the body calls it in the file, where it is an item of the state.
         """
-        numbers = [n for n in _numbers(node) if not self.may_stay(n)]
+        numbers = [n for n in _leaves(node) if self.is_array_later(n)]
         if numbers:
             start = self.source.start(node)
             edits = [
@@ -95,6 +96,15 @@ class Starts:
     def makes_arrays(self, name: str) -> bool:
         """Whether a parameter is annotated or used as an array in the body as well."""
         return kind_of(ast.Name(name, ast.Load()), self.body.context).is_array
+
+    def is_array_later(self, leaf: ast.expr) -> bool:
+        """Whether a leaf has to become an array first, as a scan makes one of it.
+
+        NumPy computes in double precision, and its arrays have no `at`.
+        """
+        if is_number(leaf):
+            return not self.may_stay(leaf)
+        return evidence(leaf, self.site.context) is Evidence.NUMPY
 
     def may_stay(self, number: ast.expr) -> bool:
         """Under a trace a Python number is a weakly typed constant, which is the same.
@@ -154,10 +164,10 @@ def _is_new(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant | ast.Call | ast.BinOp | ast.UnaryOp)
 
 
-def _numbers(node: ast.expr) -> list[ast.expr]:
-    """Literal numbers that are leaves of a start value."""
+def _leaves(node: ast.expr) -> list[ast.expr]:
+    """The leaves of a start value, as far as it is written out."""
     if isinstance(node, ast.Tuple | ast.List):
-        return [n for e in node.elts for n in _numbers(e)]
+        return [n for e in node.elts for n in _leaves(e)]
     if isinstance(node, ast.Dict):
-        return [n for v in node.values for n in _numbers(v)]
-    return [node] if is_number(node) else []
+        return [n for v in node.values for n in _leaves(v)]
+    return [node]
