@@ -44,6 +44,21 @@ def computes_nothing(loop: ast.For, context: FunctionContext) -> bool:
     return True
 
 
+def acts(node: ast.AST, context: FunctionContext, depth: int = 2) -> bool:
+    """Whether an expression calls back to the host, also in functions of the module."""
+    for call in walk(node):
+        if isinstance(call, ast.Call):
+            if (context.resolve(call.func) or "").startswith(_CALLBACKS):
+                return True
+            callee = context.module.traced.only(call.func) if depth else None
+            if callee is not None:
+                inside = FunctionContext(context.module, callee)
+                body = callee.body if isinstance(callee.body, list) else [callee.body]
+                if any(acts(part, inside, depth - 1) for part in body):
+                    return True
+    return False
+
+
 _OBJECTS = {"isinstance", "issubclass", "getattr", "setattr", "hasattr", "delattr", "type", "str"}
 _OF_TEXT = {"startswith", "endswith", "split", "join", "format", "strip", "items", "setdefault"}
 _NUMERIC = ast.Sub | ast.Mult | ast.Div | ast.MatMult | ast.Pow | ast.FloorDiv

@@ -116,7 +116,8 @@ def _use(
                 return False
             other = parent.right if parent.left is node else parent.left
             repeats = isinstance(op, ast.Mult) and isinstance(literal_int(other), int)
-            return None if repeats else True
+            joins = isinstance(op, ast.Add) and _is_item(other, parents)
+            return None if repeats or joins else True
         case ast.Compare(ops=ops):
             ordered = any(isinstance(o, ast.Lt | ast.LtE | ast.Gt | ast.GtE) for o in ops)
             return True if ordered else None
@@ -151,6 +152,17 @@ def _use(
             return _judge(name, context.node.body, context, depth - 1, unpacked)
         case ast.Assign(value=value) if value is node:
             return None
+    return False
+
+
+def _is_item(node: ast.expr, parents: dict[ast.AST, ast.AST]) -> bool:
+    """Whether a name is what a loop around it takes from an iterable: of two lists as well."""
+    around = parents.get(node)
+    while around is not None and not isinstance(around, ast.FunctionDef):
+        if isinstance(around, ast.For) and isinstance(node, ast.Name):
+            if node.id in target_names(around.target):
+                return True
+        around = parents.get(around)
     return False
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from dataclasses import replace
 
 from forscan.analyse.carry_types import unsteady
@@ -10,13 +11,16 @@ from forscan.analyse.clocks import jumping_clocks
 from forscan.analyse.containers import own_containers
 from forscan.analyse.effects import Effects
 from forscan.analyse.growth import growing_integers
+from forscan.analyse.key_order import key_order
 from forscan.analyse.late_binding import late_binding
 from forscan.analyse.lists import FilledList, find_lists
 from forscan.analyse.numbers import LARGEST_INDEX
+from forscan.analyse.numpy_rows import numpy_integers
 from forscan.analyse.python_values import functions_made, python_values
 from forscan.analyse.settled import Settled
 from forscan.analyse.state import State, carries_of, state_of, without_idle_starts
 from forscan.analyse.trip_count import Extent, literal_int
+from forscan.analyse.truths import computed_truths
 from forscan.analyse.use import Use
 from forscan.analyse.uses import Uses
 from forscan.find.context import FunctionContext
@@ -64,6 +68,9 @@ def read(site: Site, target: str) -> Draft:
         *_functions_after(state, node),
         *growing_integers(node, state, context, items, count),
         *jumping_clocks(node, state, context, items),
+        *computed_truths(carries_of(node, state, context), index),
+        *_key_order(node, state, context),
+        *numpy_integers(node, space.elements, context),
         *late_binding(node, state, context),
         *_types(state, lists, node, context),
         *_outer_names(state, node, context),
@@ -96,6 +103,13 @@ def _loop(node: ast.For, context: FunctionContext, space: Space, state: State) -
         before=space.before,
         after=after,
     )
+
+
+def _key_order(node: ast.For, state: State, context: FunctionContext) -> Iterator[Refusal]:
+    carries = carries_of(node, state, context)
+    for name in state.carried:
+        values = (carries.start(name), *carries.updates(name))
+        yield from key_order(values, context.node.body, {name}, context)
 
 
 def _without_lists(state: State, names: set[str]) -> State:

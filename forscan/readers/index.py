@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from forscan.analyse.handed import argument
 from forscan.analyse.trip_count import literal_int
+from forscan.analyse.truths import truths_as_numbers
 from forscan.analyse.use import Kind, Use
 from forscan.analyse.uses import Uses
 from forscan.find.context import FunctionContext
@@ -45,7 +46,8 @@ def check_index(lax: LaxLoop, name: str) -> None:
                     use.node.col_offset + 1,
                 )
             )
-    if any(_is_made_of(u.node, place) for u in uses):  # (i + 1).astype(float)
+    truths = any(truths_as_numbers(lax.body.nodes, {lax.own(name)}))  # ~(i > 2)
+    if truths or any(_is_made_of(u.node, place) for u in uses):  # (i + 1).astype(float)
         lax.put_first(f"{name} = {_array(lax, name)}")
     elif any(isinstance(place.parent(u.node), ast.Attribute) for u in uses):  # i.astype(float)
         _make_array(lax, name)
@@ -59,6 +61,8 @@ def _is_made_of(node: ast.expr, place: FunctionContext) -> bool:
         whole, above = above, place.parent(above)
     if isinstance(above, ast.Attribute):
         return whole is not node
+    if isinstance(above, ast.Subscript) and above.value is whole:
+        return True
     match above:
         case ast.Call() if whole is node:
             return _is_owner(node, above, place)

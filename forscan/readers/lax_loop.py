@@ -11,8 +11,11 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from forscan.analyse.kinds import NOTHING, UNKNOWN, Kind, as_carry, kind_of
+from forscan.analyse.arrays import Evidence, evidence
+from forscan.analyse.interest import acts
+from forscan.analyse.key_order import key_order
 from forscan.find.sites import Site
-from forscan.model import Carry, Loop, Output, Reading
+from forscan.model import Carry, Element, Loop, Output, Reading, Refused
 from forscan.readers.body import Body
 from forscan.readers.called import called_body
 from forscan.readers.calls import is_forgotten
@@ -42,6 +45,7 @@ from forscan.readers.patterns import (
 )
 from forscan.readers.removal import name_of, removed
 from forscan.readers.starts import Starts
+from forscan.refusal import refuse
 from forscan.syntax.code import Code, expression, removal
 from forscan.syntax.names import all_names, binds, reads
 from forscan.syntax.source import Edit, Text
@@ -272,6 +276,8 @@ class LaxLoop:
                 if not isinstance(first, ast.Name | ast.Constant | ast.Tuple):
                     self.code = joined(self.code, f"{carry} = {update}")
                     return carry, carry
+            if not wanted:
+                self._keep_effects(value)
             return update, value if wanted else None
         fresh = self.site.context.fresh
         y = fresh.name("y", "out", "output") if wanted else "_"
@@ -281,10 +287,16 @@ class LaxLoop:
         self.code = joined(self.code, f"{target}, {y} = {body.returned}")
         return carry, y if wanted else None
 
+    def _keep_effects(self, value: str) -> None:
+        """An expression that nobody wants stays as a statement where it talks to the host."""
+        if acts(expression(value), self.site.context):
+            self.code = joined(self.code, value)
+
     # Carries.
 
     def _add_whole(self, carry: str, update: str) -> None:
         if is_none(self.call.init):
+            self._keep_effects(update)
             return
         start = self._start(carry, self.call.init)
         result = self.call.results.carry
@@ -416,7 +428,35 @@ class LaxLoop:
         elif pattern is not None and not any(self._result_names(pattern)):
             self.after.append(f"{results.carry} = {bare(carry)}")
 
+    def _of_jax(self, element: Element, jnp: str) -> Element:
+        """Rows of JAX, as a scan has them: those of NumPy are computed with in 64 bits."""
+        found = evidence(expression(element.source), self.site.context)
+        if found is not Evidence.NUMPY:
+            return element
+        return replace(element, source=f"{jnp}.asarray({element.source})")
+
     # The reading.
+
+    def _check_order(self) -> None:
+        """Refuses what another order of keys, or of evaluation, would change.
+
+        Raises:
+          Refused: there is such a thing.
+        """
+        context, call = self.site.context, self.call
+        inside = set(walk(self.site.node))
+        for node in walk(self.site.statement):
+            if isinstance(node, ast.NamedExpr) and node not in inside:
+                what = "a := stands beside the call, which would run after the loop"
+                raise Refused(refuse("FSC305", node, what, "Assign in a statement of its own."))
+        values = [call.init, *walk(expression(self.body.returned))]
+        names = {*self.items, *map(self.own, self.items)}
+        results = set(names_in(call.results.carry))
+        begun = context.values.get(call.init.id, []) if isinstance(call.init, ast.Name) else []
+        states = [*begun, *(v for v in values if isinstance(v, ast.expr))]
+        for nodes, seen in ((self.body.nodes, names), (context.node.body, results)):
+            for refusal in key_order(states, nodes, seen, context):
+                raise Refused(refusal)
 
     def reading(self, loop: Loop) -> Reading:
         """The loop with its place in the file and the comments that have to stay."""
@@ -431,12 +471,14 @@ class LaxLoop:
         edits += [removed(source, behind, statement)] if behind is not None else []
         if self.body.definition is not None:
             edits.append(removed(source, self.body.definition, statement))
+        self._check_order()
         jnp = self.site.context.module.spelling(self.site.node).jnp
         carries = as_arrays(self.carries, loop, self.code, self.site.context, jnp)
         loop = replace(
             loop,
             body=self.code,
             carries=tuple(carries),
+            elements=tuple(self._of_jax(e, jnp) for e in loop.elements),
             outputs=tuple(self.outputs),
             before=(*leading, *self.before),
             after=tuple(self.after),

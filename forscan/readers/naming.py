@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from forscan.find.sites import Site
 from forscan.readers.body import Body
 from forscan.syntax.code import expression
-from forscan.syntax.names import free_names, parameters, walk_scope
+from forscan.syntax.names import binds, free_names, parameters, walk_scope
 from forscan.syntax.walk import walk, walk_all
 
 _STARTS = ("init", "start", "first", "zero", "ones", "empty")
@@ -79,6 +79,8 @@ class Naming:
         return (read - own) | context.outside
 
     def _live_after(self, site: Site) -> set[str]:
+        if isinstance(self.context.node, ast.Module):  # others may read what a module has
+            return set(binds(self.context.node.body))
         graph = self.context.graph
         found: set[str] = set()
         for successor in graph.nodes[graph.statements[site.statement]].successors:

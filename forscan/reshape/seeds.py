@@ -71,9 +71,9 @@ def _shapes(loop: LoopText, node: ast.expr, name: str) -> Iterator[str]:
             if not isinstance(iterable, ast.Name | ast.Attribute):
                 raise _Unknown
             yield f"{one_line(loop.context.source, iterable)}.shape[1:]"
-        case ast.Subscript(value=ast.Name(id=found), slice=index) if (
-            found in loop.context.parameters and found not in binds(loop.node.body)
-        ):
+        case ast.Subscript(
+            value=ast.Name(id=found), slice=index
+        ) if found in loop.context.parameters and found not in binds(loop.node.body):
             if isinstance(index, ast.Tuple | ast.Slice) or names_in(index) != {loop.index}:
                 raise _Unknown
             yield f"{jnp}.shape({found})[1:]"
