@@ -109,7 +109,7 @@ def of_jax(argument: Argument) -> Use | None:
     if tail in ANY_INTEGER:
         what = argument.hazard or "an index"
         return Use(argument.node, worst(Kind.PURE, argument.hazard), what, value=argument.value)
-    if path in _TRANSFORMS:
+    if path in _TRANSFORMS and not isinstance(argument.place, ast.Lambda):  # which captures it
         return argument.use(Kind.CONCRETE, f"a static argument of {path}")
     if tail in _JUMPING:
         value = argument.value
@@ -135,6 +135,8 @@ def _is_static(path: str, tail: str, position: int | None, keyword: str | None) 
         return False
     if tail in SHAPE_FIRST or (tail == "linspace" and position == 2):
         return True
+    if path in ("jax.lax.max", "jax.lax.min"):  # of two arrays
+        return False
     if tail in SHAPE_LATER and tail != "one_hot" and position:
         return True
     if path.startswith("jax.random.") and tail not in ANY_INTEGER | {"randint", "uniform"}:

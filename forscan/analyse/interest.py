@@ -51,10 +51,9 @@ def acts(node: ast.AST, context: FunctionContext, depth: int = 2) -> bool:
             if (context.resolve(call.func) or "").startswith(_CALLBACKS):
                 return True
             callee = context.module.traced.only(call.func) if depth else None
-            if callee is not None:
+            if isinstance(callee, ast.FunctionDef):
                 inside = FunctionContext(context.module, callee)
-                body = callee.body if isinstance(callee.body, list) else [callee.body]
-                if any(acts(part, inside, depth - 1) for part in body):
+                if any(acts(part, inside, depth - 1) for part in callee.body):
                     return True
     return False
 

@@ -31,6 +31,8 @@ def key_order(
     if not any(value is not None and _is_unsorted(value) for value in values):
         return
     for node in walk_all(nodes):
+        if not isinstance(node, ast.expr):
+            continue
         if _looks_in_order(node, names) and not _is_rebuilt(node, context):
             yield refuse(
                 "FSC405",
@@ -54,7 +56,7 @@ def _is_unsorted(value: ast.expr) -> bool:
     return texts != sorted(texts)
 
 
-def _looks_in_order(node: ast.AST, names: Collection[str]) -> bool:
+def _looks_in_order(node: ast.expr, names: Collection[str]) -> bool:
     match node:
         case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=view)):
             return name in names and view in _VIEWS
@@ -65,7 +67,7 @@ def _looks_in_order(node: ast.AST, names: Collection[str]) -> bool:
     return False
 
 
-def _is_rebuilt(node: ast.AST, context: FunctionContext) -> bool:
+def _is_rebuilt(node: ast.expr, context: FunctionContext) -> bool:
     """`{k: f(v) for k, v in d.items()}`: the keys keep their values, in whatever order."""
     parents = context.module.functions.parents
     around = (

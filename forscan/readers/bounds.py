@@ -120,7 +120,7 @@ def _array(node: ast.expr, context: FunctionContext) -> ast.expr | None:
             return name
         for call in functions.calls_of.get(getattr(context.node, "name", ""), ()):
             caller, given = functions.enclosing(call), argument(name.id, context.node, call)
-            if caller is not None and given is not None:
+            if given is not None and isinstance(caller, ast.FunctionDef):
                 if is_tracer(given, FunctionContext(context.module, caller)):
                     return name
     return None

@@ -6,7 +6,7 @@ import ast
 from dataclasses import replace
 
 from forscan.analyse.handed import argument
-from forscan.analyse.trip_count import literal_int
+from forscan.analyse.trip_count import definition, literal_int
 from forscan.analyse.truths import truths_as_numbers
 from forscan.analyse.use import Kind, Use
 from forscan.analyse.uses import Uses
@@ -121,13 +121,20 @@ def _is_hazard(use: Use, context: FunctionContext) -> bool:
 
 def _is_float(use: Use, context: FunctionContext) -> bool:
     """`0.5 ** i`: a power of a float is one, for either kind of integer."""
-    parent = context.parent(use.node)
-    return (
-        isinstance(parent, ast.BinOp)
-        and isinstance(parent.op, ast.Pow)
-        and isinstance(parent.left, ast.Constant)
-        and isinstance(parent.left.value, float)
-    )
+    below: ast.AST = use.node
+    above = context.parent(below)
+    while isinstance(above, ast.BinOp | ast.UnaryOp):
+        if isinstance(above, ast.BinOp) and isinstance(above.op, ast.Pow):
+            base = above.left
+            if isinstance(base, ast.Name):
+                base = definition(base.id, context) or base
+            return above.right is below and _is_float_literal(base)
+        below, above = above, context.parent(above)
+    return False
+
+
+def _is_float_literal(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, float)
 
 
 def counted(lax: LaxLoop, numbers: tuple[str, str, str] | None) -> Counter | None:

@@ -10,10 +10,10 @@ import ast
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from forscan.analyse.kinds import NOTHING, UNKNOWN, Kind, as_carry, kind_of
 from forscan.analyse.arrays import Evidence, evidence
 from forscan.analyse.interest import acts
 from forscan.analyse.key_order import key_order
+from forscan.analyse.kinds import NOTHING, UNKNOWN, Kind, as_carry, kind_of
 from forscan.find.sites import Site
 from forscan.model import Carry, Element, Loop, Output, Reading, Refused
 from forscan.readers.body import Body

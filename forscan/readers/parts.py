@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from forscan.analyse.kinds import ARRAY, NUMBER, Kind, of_items
+from forscan.analyse.kinds import Kind
 from forscan.readers.body import Body, Takes
 from forscan.readers.calls import Results
 from forscan.syntax.code import Code
