@@ -217,6 +217,8 @@ def _of_call(node: ast.Call, context: FunctionContext, depth: int) -> Evidence:
         return Evidence.UNKNOWN if path in TREE_MAPS else Evidence.OTHER
     if path and path.startswith(_ARRAY_PREFIXES):
         return Evidence.ARRAY
+    if path and path.startswith("itertools."):
+        return Evidence.OTHER
     if path and path.startswith("numpy."):
         return Evidence.NUMPY
     if path in ("list", "tuple", "dict", "sorted", "zip", "map", "filter", "enumerate", "iter"):

@@ -120,9 +120,31 @@ def _checked(draft: Draft, use: Use) -> str:
     if draft.loop.reverse and draft.target == "fori_loop":
         what = f"{use.node.id} counts down and is used as {use.what}"
         raise Refused(refuse("FSC403", use.node, what, "Convert to a scan."))
+    if _is_mixed(filled) and _is_rounded(draft, draft.context.parent(use.value or use.node)):
+        raise Refused(_beyond(use))
     if filled is use.value:
         return one_line(draft.context.source, filled)
     return ast.unparse(filled)
+
+
+def _is_mixed(value: ast.expr) -> bool:
+    """`0.5 if t == 0 else 3`: an integer in one iteration and a float in another."""
+    match value:
+        case ast.IfExp(body=ast.Constant(value=one), orelse=ast.Constant(value=other)):
+            return type(one) is not type(other)
+    return False
+
+
+def _is_rounded(draft: Draft, above: ast.AST) -> bool:
+    """Whether integers and floats go different ways: `x % 3` is not `x % 3.0`."""
+    places = [above]
+    match above:
+        case ast.Assign(targets=[ast.Name(id=name)]):
+            body = walk_all(draft.statement.body)
+            places = [n for n in body if isinstance(n, ast.BinOp) and name in reads(n)]
+    return any(
+        isinstance(p, ast.BinOp) and isinstance(p.op, ast.Mod | ast.FloorDiv) for p in places
+    )
 
 
 def _beyond(use: Use) -> Refusal:

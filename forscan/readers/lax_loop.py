@@ -472,13 +472,13 @@ class LaxLoop:
         if self.body.definition is not None:
             edits.append(removed(source, self.body.definition, statement))
         self._check_order()
-        jnp = self.site.context.module.spelling(self.site.node).jnp
-        carries = as_arrays(self.carries, loop, self.code, self.site.context, jnp)
+        spelling = self.site.context.module.spelling(self.site.node)
+        carries = as_arrays(self.carries, loop, self.code, self.site.context, spelling)
         loop = replace(
             loop,
             body=self.code,
             carries=tuple(carries),
-            elements=tuple(self._of_jax(e, jnp) for e in loop.elements),
+            elements=tuple(self._of_jax(e, spelling.jnp) for e in loop.elements),
             outputs=tuple(self.outputs),
             before=(*leading, *self.before),
             after=tuple(self.after),

@@ -15,14 +15,14 @@ from forscan.analyse.kinds import NUMBER, UNKNOWN, Kind, as_carry, kind_of, kind
 from forscan.analyse.tracers import is_tracer
 from forscan.analyse.trip_count import literal_int
 from forscan.find.context import FunctionContext
-from forscan.model import Carry, Loop
+from forscan.model import Carry, Loop, Spelling
 from forscan.syntax.code import Code, expression
 from forscan.syntax.names import names_in
 from forscan.syntax.walk import walk, walk_all
 
 
 def as_arrays(
-    carries: Sequence[Carry], loop: Loop, code: Code, context: FunctionContext, jnp: str
+    carries: Sequence[Carry], loop: Loop, code: Code, context: FunctionContext, spelling: Spelling
 ) -> list[Carry]:
     """The state with arrays in place of numbers.
 
@@ -31,8 +31,9 @@ def as_arrays(
       loop: the loop, for its index and its elements.
       code: the statements of an iteration.
       context: the function that the loop stands in.
-      jnp: how the file calls jax.numpy.
+      spelling: how the file calls jax.
     """
+    jnp = spelling.jnp
     index = loop.counter.name if loop.counter is not None and not loop.counter.strong else ""
     starts = {c.target: _start(expression(c.init), context) for c in carries}
     given: dict[str, Kind] = {index: NUMBER} if index else {}
@@ -47,6 +48,9 @@ def as_arrays(
             dtype = "" if start == NUMBER else f", {carry.target}.dtype"
             whole = f"{jnp}.asarray({carry.update}{dtype})"
             carry = replace(carry, update=whole, init=_array(carry, start, jnp))
+        elif _grows(update, first) and _has_numbers(start):
+            whole = f"{spelling.jax}.tree.map({jnp}.asarray, {carry.init})"
+            carry = replace(carry, init=whole)
         elif first == NUMBER and start == NUMBER:
             values = _values(code, carry.target) or [update]
             known = kind_of(expression(carry.init), context) == NUMBER
@@ -61,6 +65,26 @@ def _start(node: ast.expr, context: FunctionContext) -> Kind:
     """The kind of a start value: what may be a number is taken for one."""
     kind = kind_of(node, context)
     return NUMBER if kind == UNKNOWN and not is_tracer(node, context) else kind
+
+
+def _grows(update: ast.expr, kind: Kind) -> bool:
+    """Whether an item of a tuple stays a number and does more than count."""
+    if not isinstance(update, ast.Tuple) or len(update.elts) != len(kind.items):
+        return False
+    items = zip(update.elts, kind.items, strict=True)
+    return any(its == NUMBER and not _steps(item) for item, its in items)
+
+
+def _steps(update: ast.expr) -> bool:
+    match update:
+        case ast.BinOp(op=ast.Add() | ast.Sub(), right=step):
+            return literal_int(step) is not None
+    return isinstance(update, ast.Name | ast.Subscript)
+
+
+def _has_numbers(kind: Kind) -> bool:
+    """Whether a kind is a tuple that holds numbers."""
+    return any(item == NUMBER or _has_numbers(item) for item in kind.items)
 
 
 def _array(carry: Carry, start: Kind, jnp: str) -> str:

@@ -94,6 +94,11 @@ class _Reader:
         if isinstance(iterable, ast.Tuple | ast.List):
             if evidence(iterable, self.context) is not Evidence.ITEMS:
                 return self.literal(target, iterable)
+        match iterable:
+            case ast.Subscript(value=ast.Call(func=function) as whole, slice=part):
+                if self.context.resolve(function) == "range" and ast.unparse(part) == "::-1":
+                    inner = self.read(target, whole)
+                    return replace(inner, reverse=not inner.reverse)
         return self.array(target, iterable)
 
     def check_target(self, target: ast.expr) -> None:

@@ -59,7 +59,8 @@ def _costs(axes: Any, measured: list[Candidate]) -> None:
     for ready, run, _ in sorted((p for p in points if None not in p), key=lambda p: p[:2]):
         if ready is not None and run is not None and (not front or run < front[-1][1]):
             front.append((ready, run))
-    axes.step(*zip(*front, strict=True), where="post", color="0.7", zorder=0, label="front")
+    if front:  # else nothing was measured to the end
+        axes.step(*zip(*front, strict=True), where="post", color="0.7", zorder=0, label="front")
     axes.set(xscale="log", yscale="log", xlabel="prepare [s]", ylabel="run [s]")
     axes.margins(0.25, 0.1)  # room for the names
     axes.legend()

@@ -36,7 +36,7 @@ export async function deactivate(): Promise<void> {
 
 async function start(): Promise<void> {
   const python = interpreter();
-  const [command, args] = python ? [python, ["-m", "forscan", "lsp"]] : ["forscan", ["lsp"]];
+  const [command, args] = python ? [python, ["-P", "-m", "forscan", "lsp"]] : ["forscan", ["lsp"]];
   client = new LanguageClient(
     "forscan",
     "forscan",
