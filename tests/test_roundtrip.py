@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import jax
 import pytest
 
 from forscan.api import convert_bytes
@@ -134,3 +135,40 @@ def test_scan_and_fori_are_one_another(path: Path) -> None:
         result = convert_bytes(first, path, Config(to=to), *(Selection(line=n) for n in lines))
         one, two = (load(source, path) for source in (first, result.after))
         assert_same(call(one, one.CALL), call(two, two.CALL))
+
+
+CALLING = """\
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+SEEN = []
+CALL = "everything(jnp.arange(3.0))"
+
+
+def note(x):
+    jax.debug.callback(SEEN.append, x)
+    return x
+
+
+@jax.jit
+def everything(xs):
+    total, _ = lax.scan(lambda c, x: (c + x, jax.debug.callback(SEEN.append, x)), 0.0, xs)
+    _, _ = lax.scan(lambda c, x: (jax.debug.callback(SEEN.append, x), None), None, xs)
+    last, _ = lax.scan(lambda c, x: (x, note(x)), 0.0, xs)
+    return total, last
+"""
+
+
+def test_calls_to_the_host_stay(tmp_path: Path) -> None:
+    """Also where nobody wants what stands beside them."""
+    path = tmp_path / "calling.py"
+    result = convert_bytes(CALLING.encode(), path, Config(to="for"))
+    assert [o.status for o in result.outcomes] == [Status.CONVERTED] * 3
+    seen = []
+    for source in (result.before, result.after):
+        module = load(source, path)
+        jax.block_until_ready(call(module, module.CALL))
+        jax.effects_barrier()
+        seen.append(sorted(map(float, module.SEEN)))
+    assert seen[0] == seen[1] == sorted([0.0, 1.0, 2.0] * 3)
