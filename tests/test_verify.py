@@ -334,6 +334,7 @@ def forward(x):  # has no gradient in reverse
 def rows(n): return 2 * n
 def short(x): return jnp.sum(x)
 def first_rows(state): return state["x"] + jnp.sum(state["v"])
+def ordered(state): return jnp.stack([*state.values()])
 
 
 def made(x): return jax.jit(lambda y: x + y)
@@ -460,6 +461,7 @@ def _(size, batched, n): return 3 * n, True
 
 def short(x): return jnp.sum(x[:4])
 def first_rows(state): return state["x"] + jnp.sum(state["v"][:1])
+def ordered(state): return jnp.stack([state[key] for key in sorted(state)])
 def carried(x): return jax.lax.fori_loop(0, 3, lambda i, x: x.astype(jnp.bfloat16), x)
 def made(x): return jax.jit(lambda y: x - y)
 def made_in_part(x): return [jax.tree_util.Partial(lambda y: x - y)]
@@ -499,6 +501,7 @@ DIFFERENT = {
     "structure(jnp.ones(3))": ["structure"],
     "keys(jnp.ones(3))": ["structure", "'c'"],
     "order(jnp.ones(3))": ["values differ", "['a']"],
+    "ordered({'w': jnp.ones(3), 'b': jnp.zeros(3)})": ["values differ"],
     "nothing(jnp.ones(3))": ["structure", "None"],
     "gradient(jnp.ones(3))": ["gradient"],
     "number(jnp.ones(3))": ["3 became an array int32"],

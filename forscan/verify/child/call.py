@@ -80,10 +80,23 @@ class Call:
             full = list(leaves)
             for index, leaf in zip(where, data, strict=True):
                 full[index] = leaf
-            args, kwargs = jax.tree.unflatten(tree, full)
+            made = jax.tree.unflatten(tree, full)
+            args, kwargs = _in_order((self.args, self.kwargs), made)
             return self.function(*args, **kwargs)
 
         return [leaves[i] for i in where], call
+
+
+def _in_order(given: Any, made: Any) -> Any:
+    """What was made of leaves, with the keys of its dicts in the order that they were given in.
+
+    Unflattening sorts them, which the function that is called would see.
+    """
+    if type(given) is dict:
+        return {key: _in_order(value, made[key]) for key, value in given.items()}
+    if type(given) in (list, tuple):
+        return type(given)(_in_order(a, b) for a, b in zip(given, made, strict=True))
+    return made
 
 
 def _all_leaves(tree: Any, value: bool) -> Any:
