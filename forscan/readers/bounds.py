@@ -11,7 +11,8 @@ from forscan.analyse.tracers import is_tracer
 from forscan.analyse.trip_count import definition, literal_int
 from forscan.find.context import FunctionContext
 from forscan.find.sites import LAX_LOOPS, Site
-from forscan.model import Refusal, Refused
+from forscan.model import Refused
+from forscan.refusal import refuse
 from forscan.syntax.names import parameters
 from forscan.syntax.walk import walk
 
@@ -66,13 +67,12 @@ def check_length(site: Site, node: ast.expr) -> None:
     number = known(node, context)
     if number is not None and number > MOST_TRIPS:
         raise Refused(
-            Refusal(
+            refuse(
                 "FSC204",
+                node,
                 f"the trip count is {number}: a `for` of that length would make as many copies of the body, and "
                 "compiling them takes minutes to hours",
                 "Keep the loop, or set `unroll=` to let the compiler see several iterations.",
-                node.lineno,
-                node.col_offset + 1,
             )
         )
     traced = check_bounds([node], site.node, context, "`range`")
@@ -81,24 +81,22 @@ def check_length(site: Site, node: ast.expr) -> None:
     array = _array(node, context)
     if array is not None:
         raise Refused(
-            Refusal(
+            refuse(
                 "FSC203",
+                node,
                 f"the trip count depends on {ast.unparse(array)}, which is a tracer: `range` raises",
                 "Keep the loop, or make that number static.",
-                node.lineno,
-                node.col_offset + 1,
             )
         )
     for name in numbers_in(node):
         form = _carried_by(name, context)
         if form is not None:
             raise Refused(
-                Refusal(
+                refuse(
                     "FSC203",
+                    name,
                     f"the trip count depends on {name.id}, which {form} hands to its body as a tracer: `range` raises",
                     f"Convert that {form} as well, or keep both.",
-                    name.lineno,
-                    name.col_offset + 1,
                 )
             )
 

@@ -94,11 +94,6 @@ class _Reader:
         if isinstance(iterable, ast.Tuple | ast.List):
             if evidence(iterable, self.context) is not Evidence.ITEMS:
                 return self.literal(target, iterable)
-        match iterable:
-            case ast.Subscript(value=ast.Call(func=function) as whole, slice=part):
-                if self.context.resolve(function) == "range" and ast.unparse(part) == "::-1":
-                    inner = self.read(target, whole)
-                    return replace(inner, reverse=not inner.reverse)
         return self.array(target, iterable)
 
     def check_target(self, target: ast.expr) -> None:
@@ -374,7 +369,7 @@ class _Reader:
         if found is Evidence.ITEMS:
             return self.items(target, node)
         if isinstance(node, ast.Subscript) and ast.unparse(node.slice) == "::-1":
-            inner = self.array(target, node.value)
+            inner = self.read(target, node.value)
             return replace(inner, reverse=not inner.reverse)
         shown = self.text(node)
         if found is Evidence.TABLE:

@@ -26,7 +26,7 @@ class _Fields(dict[type[Any], tuple[str, ...]]):
 
 
 _FIELDS = _Fields()
-SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+SCOPES = frozenset({ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef})
 _FIELDS_OF_SCOPE = _Fields(dict.fromkeys(SCOPES, ()))
 
 
