@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from functools import cached_property
 
 from forscan.analyse.arrays import assigned_values
@@ -85,22 +86,8 @@ class Carries:
     def updates(self, name: str) -> list[ast.expr]:
         """The expressions that the body gives to a name, the same ones each time."""
         if name not in self._updates:
-            self._updates[name] = self._given(name)
+            self._updates[name] = given_to(name, self.loop.body)
         return self._updates[name]
-
-    def _given(self, name: str) -> list[ast.expr]:
-        found: list[ast.expr] = []
-        for node in walk_all(self.loop.body):
-            if isinstance(node, ast.Assign):
-                for target in node.targets:
-                    found += _paired(target, node.value, name)
-            elif isinstance(node, ast.AugAssign):
-                if isinstance(node.target, ast.Name) and node.target.id == name:
-                    whole = ast.BinOp(ast.Name(name, ast.Load()), node.op, node.value)
-                    found.append(ast.copy_location(whole, node))
-            elif isinstance(node, ast.NamedExpr) and node.target.id == name:
-                found.append(node.value)
-        return found
 
     @cached_property
     def numbers(self) -> set[str]:
@@ -217,6 +204,22 @@ def is_number(node: ast.expr) -> bool:
 def names_integers(dtype: ast.expr) -> bool:
     """`jnp.int32`, `"bool"`, `int`."""
     return ast.unparse(dtype).rsplit(".", 1)[-1].strip("'\"") in _INT_TYPES
+
+
+def given_to(name: str, body: Sequence[ast.AST]) -> list[ast.expr]:
+    """The expressions that statements give to a name."""
+    found: list[ast.expr] = []
+    for node in walk_all(body):
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                found += _paired(target, node.value, name)
+        elif isinstance(node, ast.AugAssign):
+            if isinstance(node.target, ast.Name) and node.target.id == name:
+                whole = ast.BinOp(ast.Name(name, ast.Load()), node.op, node.value)
+                found.append(ast.copy_location(whole, node))
+        elif isinstance(node, ast.NamedExpr) and node.target.id == name:
+            found.append(node.value)
+    return found
 
 
 def _paired(target: ast.expr, value: ast.expr, name: str) -> list[ast.expr]:

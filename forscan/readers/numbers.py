@@ -11,6 +11,7 @@ import ast
 from collections.abc import Sequence
 from dataclasses import replace
 
+from forscan.analyse.carries import given_to
 from forscan.analyse.kinds import NUMBER, UNKNOWN, Kind, as_carry, kind_of, kinds_behind
 from forscan.analyse.tracers import is_tracer
 from forscan.analyse.trip_count import literal_int
@@ -18,7 +19,7 @@ from forscan.find.context import FunctionContext
 from forscan.model import Carry, Loop, Spelling
 from forscan.syntax.code import Code, expression
 from forscan.syntax.names import names_in
-from forscan.syntax.walk import walk, walk_all
+from forscan.syntax.walk import walk
 
 
 def as_arrays(
@@ -52,7 +53,7 @@ def as_arrays(
             whole = f"{spelling.jax}.tree.map({jnp}.asarray, {carry.init})"
             carry = replace(carry, init=whole)
         elif first == NUMBER and start == NUMBER:
-            values = _values(code, carry.target) or [update]
+            values = given_to(carry.target, code.statements) or [update]
             known = kind_of(expression(carry.init), context) == NUMBER
             stays = _counts if known else _adds
             if not all(stays(value, carry.target) for value in values):
@@ -111,16 +112,3 @@ def _adds(update: ast.expr, name: str) -> bool:
     """Whether nothing but sums is made of a start that may as well be an array."""
     operators = (n.op for n in walk(update) if isinstance(n, ast.BinOp))
     return all(isinstance(op, ast.Add | ast.Sub) for op in operators)
-
-
-def _values(code: Code, name: str) -> list[ast.expr]:
-    """What the statements of an iteration assign to a name."""
-    found = []
-    for node in walk_all(code.statements):
-        match node:
-            case ast.Assign(targets=[ast.Name(id=target)], value=value) if target == name:
-                found.append(value)
-            case ast.AugAssign(target=ast.Name(id=target) as left, op=op, value=value):
-                if target == name:
-                    found.append(ast.BinOp(left, op, value))
-    return found
