@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from forscan.analyse.arguments import Argument, is_kept, of_jax, of_method, of_python
 from forscan.analyse.floating import Floating
 from forscan.analyse.kinds import ARRAY, kind_of
+from forscan.analyse.number_tables import is_mixed, is_table
 from forscan.analyse.numbers import LARGEST_INDEX, Numbers
 from forscan.analyse.settled import Settled
 from forscan.analyse.static_values import STATIC_ATTRIBUTES
@@ -26,7 +27,7 @@ class Place:
     """Where reads stand.
 
     Attributes:
-      largest: what the index does not exceed.
+      largest: what the number does not exceed.
       settled: the operands whose type the scan settles, in the loop itself.
       top: whether this is the loop's own function, not one that it calls.
       floats: state that is made of floats.
@@ -36,7 +37,7 @@ class Place:
     context: FunctionContext
     floating: Floating
     follow: Callable[[Argument], Use]
-    largest: int = LARGEST_INDEX
+    largest: float = LARGEST_INDEX
     settled: Settled | None = None
     top: bool = True
     floats: frozenset[str] = frozenset()
@@ -272,7 +273,18 @@ class Climb:
         test = self._test(parent)
         if test:
             return self._is(Kind.BRANCH, f"{test} of an item")
+        if self.integer and is_table(parent.value, self.place.context):
+            return self._number_of_table(parent)
         return Use(self.node, kind, what, parent, self.value)
+
+    def _number_of_table(self, item: ast.Subscript) -> Use:
+        """An item that is a Python number, and what Python makes of it and of others."""
+        made = Climb(self.place, self.node, True, item).use()
+        if made.kind >= Kind.HAZARD:
+            return made
+        if is_mixed(item.value, self.place.context):
+            return Use(self.node, Kind.HAZARD, "an index of integers and floats", value=item)
+        return Use(self.node, Kind.PURE, "an index", item, item)
 
     def _test(self, item: ast.expr) -> str | None:
         """What Python branch an item of a NumPy array decides, if it does."""

@@ -11,6 +11,7 @@ import ast
 import math
 from collections import Counter
 
+from forscan.analyse.number_tables import is_of_floats, is_table
 from forscan.analyse.trip_count import binding_counts, definition, literal_int
 from forscan.find.context import FunctionContext, once
 from forscan.syntax.names import names_in, parameters
@@ -52,7 +53,7 @@ class Numbers:
         self,
         context: FunctionContext,
         index: str,
-        largest: int = LARGEST_INDEX,
+        largest: float = LARGEST_INDEX,
         others: frozenset[str] = frozenset(),
         floats: frozenset[str] = frozenset(),
     ) -> None:
@@ -83,6 +84,8 @@ class Numbers:
             case ast.BinOp() | ast.UnaryOp() | ast.BoolOp() | ast.Compare() | ast.IfExp():
                 parts = [p for p in ast.iter_child_nodes(node) if isinstance(p, ast.expr)]
                 return all(self.is_number(p) for p in parts)
+            case ast.Subscript(value=base, slice=place):
+                return is_table(base, self.context) and self.is_number(place)
         return False
 
     def is_of_numbers(self, function: ast.expr) -> bool:
@@ -160,6 +163,12 @@ class Numbers:
         """Whether a number times an unknown one, of the size of an index, is too large for int32."""
         return self.magnitude(factor) * LARGEST_INDEX > _INT32
 
+    def size(self, node: ast.expr | None) -> float:
+        """A bound of the magnitude of a name that is given this number: 0 if it is a float."""
+        if node is None:
+            return LARGEST_INDEX
+        return 0 if self.is_float(node) else max(self.magnitude(node), LARGEST_INDEX)
+
     def magnitude(self, node: ast.expr) -> float:
         """A bound of the magnitude of an integer; 0 for floats, which do not wrap around."""
         match node:
@@ -171,6 +180,10 @@ class Numbers:
                 return self.magnitude(operand)
             case ast.BinOp(left=left, op=op, right=right):
                 return self.magnitude_of_operation(op, left, right)
+            case ast.Compare() | ast.BoolOp():
+                return 1
+            case ast.IfExp(body=body, orelse=orelse):
+                return max(self.magnitude(body), self.magnitude(orelse))
             case ast.Call() | ast.Attribute():
                 return 0
         return math.inf
@@ -210,8 +223,10 @@ class Numbers:
                 return isinstance(value, float)
             case ast.Name(id=name) if name in self.floats:
                 return True
+            case ast.Name(id=name) if name == self.index:
+                return self.largest == 0  # a name of the body that stands for a float
             case ast.Name(id=name):
-                given = definition(name, self.context) if name != self.index else None
+                given = definition(name, self.context)
                 return given is not None and self.is_float(given)
             case ast.UnaryOp(operand=operand):
                 return self.is_float(operand)
@@ -222,4 +237,6 @@ class Numbers:
                 return path.startswith("math.") or self.is_of_numbers(node.func)
             case ast.Attribute():
                 return True
+            case ast.Subscript(value=base):
+                return is_of_floats(base, self.context)
         return False

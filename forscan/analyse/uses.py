@@ -7,6 +7,7 @@ of them are tracers. Each use of such a name, and of what Python computes from i
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 
@@ -31,7 +32,7 @@ class Uses:
 
     Args:
       depth: how many functions an index is followed into yet.
-      largest: what the index does not exceed.
+      largest: what the numbers whose uses are asked for do not exceed.
       settled: what the scan settles about types, in the loop itself.
       floats: state that is made of floats.
     """
@@ -41,7 +42,7 @@ class Uses:
         context: FunctionContext,
         body: Iterable[ast.AST],
         depth: int = _DEPTH,
-        largest: int = LARGEST_INDEX,
+        largest: float = LARGEST_INDEX,
         settled: Settled | None = None,
         floats: frozenset[str] = frozenset(),
     ) -> None:
@@ -61,7 +62,11 @@ class Uses:
           name: the name.
           integer: whether it is a Python number for sure, as an index is.
         """
-        found = [use for node in self._reads(name) for use in self._use(node, integer, {name})]
+        found = [
+            use
+            for node in self._reads(name)
+            for use in self._use(node, integer, {name}, self.largest)
+        ]
         return sorted(found, key=lambda u: (u.node.lineno, u.node.col_offset))
 
     def of_item(self, name: str, place: int) -> list[Use]:
@@ -70,7 +75,7 @@ class Uses:
         for node in self._reads(name):
             match self.parents.get(node):
                 case ast.Subscript(slice=ast.Constant(value=key)) as item if key == place:
-                    found.append(Climb(self._place(), node, True, item).use())
+                    found.append(Climb(self._place(self.largest), node, True, item).use())
                 case ast.Assign(targets=[ast.Tuple(elts=names)]) if place < len(names):
                     for unpacked in target_names(names[place]):
                         found += self.of(unpacked, integer=True)
@@ -88,37 +93,46 @@ class Uses:
                 found.setdefault(node.id, []).append(node)
         return found
 
-    def _place(self) -> Place:
-        """Where the reads stand; not kept, as it leads back here."""
+    def _place(self, largest: float) -> Place:
+        """Where the reads of a number up to a size stand; not kept, as it leads back here."""
         top = self.depth == _DEPTH
         return Place(
             self.context,
             self.floating,
             self._follow,
-            self.largest,
+            largest,
             self.settled,
             top,
             self.floats,
         )
 
-    def _use(self, node: ast.Name, integer: bool, done: set[str]) -> Iterator[Use]:
+    def _use(
+        self, node: ast.Name, integer: bool, done: set[str], largest: float
+    ) -> Iterator[Use]:
         """The use of one read, and those of what Python computes from it."""
-        use = Climb(self._place(), node, integer).use()
+        climb = Climb(self._place(largest), node, integer)
+        use = climb.use()
         yield use
         if use.unknown is not None:
             yield from self._of_unknown(use.unknown, done)
             return
         for derived in self._derived(use.value, done):
             done.add(derived)
+            size = math.inf if self._is_bound_again(derived) else climb.numbers.size(use.value)
             for read in self._reads(derived):
-                yield from self._use(read, integer, done)
+                yield from self._use(read, integer, done, size)
+
+    def _is_bound_again(self, name: str) -> bool:
+        """Whether a name of the suite may stand for several values."""
+        stores = (n for n in walk_all(self.body) if isinstance(n, ast.Name) and n.id == name)
+        return sum(not isinstance(n.ctx, ast.Load) for n in stores) > 1
 
     def _of_unknown(self, made: ast.expr | None, done: set[str]) -> Iterator[Use]:
         """What would go wrong if names that nothing shows to be arrays are Python numbers."""
         for derived in self._derived(made, done):
             done.add(derived)
             for read in self._reads(derived):
-                use = Climb(self._place(), read, False, unknown=True).use()
+                use = Climb(self._place(self.largest), read, False, unknown=True).use()
                 if use.kind is Kind.HAZARD:
                     yield use
                 yield from self._of_unknown(use.unknown, done)
@@ -193,7 +207,8 @@ class Uses:
         context = self.context
         if not isinstance(callee, ast.Lambda):
             context = FunctionContext(self.context.module, callee)
-        inner = Uses(context, body, self.depth - 1)
+        largest = argument.numbers.size(argument.value)
+        inner = Uses(context, body, self.depth - 1, largest)
         if isinstance(argument.place, ast.Tuple):
             items = [node in walk(e) for e in argument.place.elts]
             uses = inner.of_item(name, items.index(True))

@@ -12,6 +12,7 @@ import copy
 from collections.abc import Iterable
 from dataclasses import replace
 
+from forscan.analyse.number_tables import is_mixed
 from forscan.analyse.numbers import Numbers
 from forscan.analyse.trip_count import definition
 from forscan.analyse.use import Kind, Use
@@ -120,19 +121,21 @@ def _checked(draft: Draft, use: Use) -> str:
     if draft.loop.reverse and draft.target == "fori_loop":
         what = f"{use.node.id} counts down and is used as {use.what}"
         raise Refused(refuse("FSC403", use.node, what, "Convert to a scan."))
-    if _is_mixed(filled) and _is_rounded(draft, draft.context.parent(use.value or use.node)):
+    if _is_mixed(filled, draft) and _is_rounded(draft, draft.context.parent(use.value or use.node)):
         raise Refused(_beyond(use))
     if filled is use.value:
         return one_line(draft.context.source, filled)
     return ast.unparse(filled)
 
 
-def _is_mixed(value: ast.expr) -> bool:
-    """`0.5 if t == 0 else 3`: an integer in one iteration and a float in another."""
+def _is_mixed(value: ast.expr, draft: Draft) -> bool:
+    """`0.5 if t == 0 else 3`, `(0.5, 3)[t]`: an integer in one iteration, a float in another."""
     match value:
         case ast.IfExp(body=ast.Constant(value=one), orelse=ast.Constant(value=other)):
             return type(one) is not type(other)
-    return False
+    return any(
+        isinstance(n, ast.Subscript) and is_mixed(n.value, draft.context) for n in walk(value)
+    )
 
 
 def _is_rounded(draft: Draft, above: ast.AST) -> bool:
