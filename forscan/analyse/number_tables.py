@@ -32,13 +32,12 @@ def is_mixed(base: ast.expr, context: FunctionContext) -> bool:
 def _types(base: ast.expr, context: FunctionContext) -> set[type]:
     """The types of the items, where they are written down."""
     value = definition(base.id, context) if isinstance(base, ast.Name) else base
-    return {type(item) for item in ast.literal_eval(value)} if _is_written(value) else set()
+    if not isinstance(value, ast.List | ast.Tuple) or not all(map(_is_written, value.elts)):
+        return set()
+    return {type(item) for item in ast.literal_eval(value)}
 
 
-def _is_written(value: ast.expr | None) -> bool:
-    if not isinstance(value, ast.List | ast.Tuple):
-        return False
-    return all(
-        isinstance(item.operand if isinstance(item, ast.UnaryOp) else item, ast.Constant)
-        for item in value.elts
-    )
+def _is_written(item: ast.expr) -> bool:
+    if isinstance(item, ast.UnaryOp) and isinstance(item.op, ast.USub):
+        item = item.operand
+    return isinstance(item, ast.Constant)

@@ -106,9 +106,7 @@ class Uses:
             self.floats,
         )
 
-    def _use(
-        self, node: ast.Name, integer: bool, done: set[str], largest: float
-    ) -> Iterator[Use]:
+    def _use(self, node: ast.Name, integer: bool, done: set[str], largest: float) -> Iterator[Use]:
         """The use of one read, and those of what Python computes from it."""
         climb = Climb(self._place(largest), node, integer)
         use = climb.use()

@@ -10,6 +10,7 @@ from forscan.analyse.items import is_array_expression
 from forscan.analyse.lists import FilledList, block_of
 from forscan.model import Refused
 from forscan.passes.draft import Draft
+from forscan.passes.list_columns import Columns
 from forscan.refusal import refuse
 from forscan.syntax.code import removal
 from forscan.syntax.source import Edit
@@ -111,7 +112,7 @@ class ListUses:
         if isinstance(parent, ast.Call) and parent.args and parent.args[0] is whole:
             path = self.context.resolve(parent.func)
             if path in _STACKS:
-                return self.stack(parent, path, flipped)
+                return self.stack(parent, path, self.name(flipped), self.array_items())
             if path in _JOINS and whole is node:
                 self.plain += 1
                 return True
@@ -126,6 +127,8 @@ class ListUses:
                 self.tree = True
                 self.replace(call, self.tree_name(flipped))
                 return True
+            if isinstance(call, ast.Call) and self.context.resolve(call.func) == "zip":
+                return self.columns(call, flipped)
         if isinstance(parent, ast.Subscript) and parent.value is whole and whole is node:
             if self.filled.seeded and not self.filled.looked_at:
                 return False  # put into one array, the items before the loop may change their type
@@ -163,19 +166,41 @@ class ListUses:
             return self.filled.name
         return self.draft.spelling.sliced_leaves(self.filled.name, "::-1")
 
-    def stack(self, call: ast.Call, path: str, flipped: bool) -> bool:
-        """`jnp.stack(out, axis=k)` over items becomes the array, its axis moved."""
+    def columns(self, zipped: ast.Call, flipped: bool) -> bool:
+        """`zip(*out)` of tuples becomes the tuple of the stacks."""
+        value = self.filled.values[0]
+        if not isinstance(value, ast.Tuple) or len(zipped.args) != 1 or zipped.keywords:
+            return False
+        columns = Columns(
+            value,
+            self.draft.statement.body,
+            self.context,
+            lambda call, path, name: self.stack(call, path, name, proven=True),
+        )
+        edit = columns.taken(zipped, self.tree_name(flipped))
+        if edit is None:
+            return False
+        self.tree = True
+        self.edits.append(edit)
+        return True
+
+    def stack(self, call: ast.Call, path: str, text: str, proven: bool) -> bool:
+        """`jnp.stack(out, axis=k)` over items becomes the array, its axis moved.
+
+        Args:
+          text: Python for the array.
+          proven: whether the items surely are arrays.
+        """
         axis: ast.expr | None = call.args[1] if len(call.args) > 1 else None
         for keyword in call.keywords:
             if keyword.arg != "axis":
                 return False
             axis = keyword.value
-        if path != "jax.numpy.stack" and (axis is not None or not self.array_items()):
+        if path != "jax.numpy.stack" and (axis is not None or not proven):
             return False
         if len(call.args) > 2:
             return False
         self.of_nothing = self.of_nothing or path != "jax.numpy.stack"
-        text = self.name(flipped)
         if axis is not None and ast.unparse(axis) != "0":
             jnp = self.draft.spelling.jnp
             text = f"{jnp}.moveaxis({text}, 0, {self.context.source.segment(axis)})"

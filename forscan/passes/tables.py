@@ -84,7 +84,12 @@ def _read_as_array(draft: Draft, use: Use) -> bool:
     base = use.read.value
     if isinstance(base, ast.Name) and base.id in changed:
         return True  # state of the loop: an array, or the carry fails loudly
-    return reads_as_arrays(use.read, draft.context)
+    wanted = ast.dump(base)
+    return any(
+        reads_as_arrays(other.read, draft.context)
+        for other in draft.index_uses
+        if other.read is not None and ast.dump(other.read.value) == wanted
+    )
 
 
 def _wrap(draft: Draft, wanted: dict[str, str], index: str) -> Draft:

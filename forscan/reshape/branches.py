@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from forscan.analyse.arrays import Evidence, evidence
 from forscan.analyse.kinds import kind_of
 from forscan.analyse.tracers import is_tracer
 from forscan.model import Refusal
@@ -21,6 +22,7 @@ from forscan.syntax.walk import walk, walk_all
 
 _TAME = {"sin", "cos", "tanh", "sum", "mean", "max", "min", "maximum", "minimum", "dot", "abs"}
 _CURED = {"FSC402"}
+_PLACES = ast.Name | ast.Attribute | ast.Subscript
 _LINE = 60  # an expression longer than this gets a function of its own
 
 
@@ -117,6 +119,8 @@ class _Body:
         weak = [n for n in names if self.starts_as_number(n)]
         if len(names) == 1:
             values = [self.single(s, names[0]) for s in suites]
+            if None not in values and _is_of_two_types([expression(v or "") for v in values]):
+                raise _NoBranch
             if None not in values and weak:
                 # `lax.cond` would keep the type of the number, as the scan's start has it.
                 if not all(_is_tame(v or "") for v in values):
@@ -146,7 +150,13 @@ class _Body:
             if isinstance(node, ast.Assign)
             and any(isinstance(t, ast.Name) and t.id == name for t in node.targets)
         ]
-        return any(kind_of(v, self.loop.context).is_array for v in values)
+        return any(kind_of(v, self.loop.context).is_array or self.is_row(v) for v in values)
+
+    def is_row(self, node: ast.expr) -> bool:
+        """Whether an expression is read at the index: a tracer can only index an array."""
+        if not isinstance(node, ast.Subscript) or self.index not in reads(node.slice):
+            return False
+        return evidence(node.value, self.loop.context) in (Evidence.ARRAY, Evidence.UNKNOWN)
 
     def single(self, code: Code, name: str) -> str | None:
         """The value that a suite gives to its only name, where that is one short expression."""
@@ -208,8 +218,10 @@ class _Body:
     def is_value(self, node: ast.expr) -> bool:
         """Whether an expression is an array or a number for sure."""
         state = set(self.state.carried)
-        return kind_of(node, self.loop.context).is_array or is_tracer(
-            node, self.loop.context, state
+        return (
+            kind_of(node, self.loop.context).is_array
+            or is_tracer(node, self.loop.context, state)
+            or self.is_row(node)
         )
 
     def conditional(self, code: Code, node: ast.expr, done: set[ast.AST]) -> str:
@@ -217,8 +229,12 @@ class _Body:
         if not isinstance(node, ast.IfExp) or not self.on_index(node.test):
             return one_line(code, node)
         done.add(node)
-        if not all(map(self.is_value, (node.body, node.orelse))):
+        sides = (node.body, node.orelse)
+        beside_row = any(map(self.is_row, sides)) and all(isinstance(s, _PLACES) for s in sides)
+        if not beside_row and not all(map(self.is_value, sides)):
             raise _NoBranch  # a dtype, a function, or whatever else is no array
+        if _is_of_two_types([node.body, node.orelse]):
+            raise _NoBranch
         if any(isinstance(n, ast.NamedExpr) for n in walk(node)):
             raise _NoBranch  # a lambda would keep the name to itself
         first, second = (self.conditional(code, n, done) for n in (node.body, node.orelse))
@@ -230,6 +246,12 @@ _OPERATORS = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.MatMult: "@",
     ast.Pow: "**", ast.FloorDiv: "//", ast.Mod: "%",
 }  # fmt: skip
+
+
+def _is_of_two_types(sides: list[ast.expr]) -> bool:
+    """An integer on one side: `lax.cond` wants the shape and type that the other side has."""
+    integers = [isinstance(s, ast.Constant) and type(s.value) is int for s in sides]
+    return any(integers) and not all(isinstance(s, ast.Constant) for s in sides)
 
 
 def _is_tame(text: str) -> bool:
