@@ -67,7 +67,10 @@ def convert_bytes(
     if path.suffix == ".ipynb":
         try:
             return convert_notebook(
-                content, path, lambda m: _convert_module(m, path, config, selections, facts)
+                content,
+                path,
+                lambda m: _convert_module(m, path, config, selections, facts),
+                lambda m: skips_file(m) or is_quiet(m, path.with_suffix(".py"), config),
             )
         except Exception as e:
             return FileResult(path, content, content, error=_internal(_named(e)))
@@ -101,15 +104,19 @@ def _convert_module(
 
 
 @lru_cache(maxsize=4)
-def _compile(source: Source) -> ast.Module:
+def _compile(source: Source, interactive: bool = False) -> ast.Module:
     """The tree of a file that compiles, which asks for more than parsing does.
+
+    Args:
+      source: the file.
+      interactive: whether it is made of the cells of a notebook.
 
     Raises:
       SourceError: it is no module that Python would import.
     """
     try:
         tree = source.parse()
-        check_compiles(tree)
+        check_compiles(tree, interactive=interactive)
         return tree
     except SyntaxError as e:
         raise SourceError(f"syntax error: {e.msg}", e.lineno or 1, e.offset or 1) from None
@@ -154,11 +161,12 @@ class _Conversion:
         self.pending: list[_Pending] = []
         self.done: list[Outcome] = []
         self.suppressions = Suppressions(source)
+        self.interactive = path.suffix == ".ipynb"
 
     def run(self, content: bytes, selections: tuple[Selection, ...]) -> FileResult:
         missing = self._open(selections)
         if any(o.status is not Status.SKIPPED for o in self.done) or self.pending:
-            _compile(self.original)
+            _compile(self.original, self.interactive)
         while self.pending and self._round():
             pass
         for pending in self.pending:
@@ -179,7 +187,8 @@ class _Conversion:
 
     def _fault(self, text: str) -> str | None:
         converted = (o.span.line for o in self.done if o.status is Status.CONVERTED)
-        return fault(self.original, _compile(self.original), text, converted)
+        tree = _compile(self.original, self.interactive)
+        return fault(self.original, tree, text, converted, interactive=self.interactive)
 
     def _open(self, selections: tuple[Selection, ...]) -> tuple[str, ...]:
         """Notes the loops that are meant; what of the selections is not there."""

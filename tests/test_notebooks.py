@@ -106,7 +106,23 @@ def test_source_that_is_one_string() -> None:
         "x = %time 1",
         "?jax.lax",
         "jax.lax.scan??",
+        "jax.lax.scan?  ",
+        "%timeit?",
+        "layers[0].w?",
+        "jax.*scan*?",
+        "x = jax.lax?",
         "    %timeit 1",
+        "!ls \\\n  -l",
+        "files, more = !ls \\\n  -l",
+        "x = %time sum([1, \\\n  2])",
+        "!echo don't (\n!echo \"",
+        "x = (7\n% 4)\n%timeit x",
+        'x = """\n%s\n"""\n%timeit x',
+        "/print 1",
+        "await jax",
+        "async for x in jax:\n    await x",
+        "async with jax as x:\n    [y async for y in x]",
+        "x = await jax\n!ls",
     ],
 )
 def test_magics_stay(magic: str) -> None:
@@ -134,9 +150,6 @@ def test_magic_in_a_loop_is_an_effect() -> None:
         cell("%%bash\nfor i in *; do echo $i; done"),
         cell("%%time\n" + LOOP),
         cell("\n%%html\n<b>for</b>"),
-        cell("def ("),
-        cell("await f()"),
-        cell("!ls \\\n  -l"),
         cell(""),
         cell([]),
         cell(LOOP, "raw"),
@@ -159,6 +172,47 @@ def test_import_goes_to_the_first_cell() -> None:
     first, second = sources(convert(before).after)
     assert first.startswith("from jax import jit\n") and "import" in first[20:]
     assert "lax.scan" in second
+
+
+BROKEN = ["def (", "x = 1 ? 2", "if True:\n%timeit 1", "x\x00", "'\ud800'", "return 3", "!ls\n("]
+
+
+@pytest.mark.parametrize("broken", BROKEN)
+def test_cell_that_cannot_be_parsed(forscan: Run, tmp_path: Path, broken: str) -> None:
+    """It is said, and the other cells are done; it stays, and so does every other byte."""
+    before = dumped(notebook(cell("import jax"), cell(broken), cell(LOOP), cell(broken)))
+    result = convert(before)
+    assert result.error is not None and result.error.code == "FSC901"
+    assert result.error.message.startswith("cell 2: ") and "can cell 4" in result.error.message
+    assert sources(result.after) == ["import jax", broken, SCAN, broken]
+    (tmp_path / "a.ipynb").write_bytes(before)
+    done = forscan("convert", ".")
+    assert done.returncode == 2
+    assert "a.ipynb:" in done.stderr and "FSC901 cell 2: " in done.stderr
+    assert (tmp_path / "a.ipynb").read_bytes() == result.after
+
+
+def test_cell_that_cannot_be_parsed_where_nothing_is_looked_for() -> None:
+    """As with a file in which no word is of interest."""
+    assert convert(dumped(notebook(cell("x = ("), cell("y = 1")))).error is None
+
+
+def test_future_of_a_later_cell() -> None:
+    """Cells may import from `__future__` where a module may not."""
+    later = "from __future__ import annotations\nx = 1"
+    before = dumped(notebook(cell("import jax"), cell(later), cell(LOOP)))
+    result = convert(before)
+    assert result.error is None
+    assert sources(result.after) == ["import jax", later, SCAN]
+
+
+def test_name_that_a_command_binds_is_not_known() -> None:
+    """`n = !cmd` gives another number than the one above."""
+    text = LOOP.replace("range(4)", "range(n)").replace("x = 0.5", "x = 2**i * 0.5")
+    head = "import jax\nn = 4"
+    both = dumped(notebook(cell(f"{head}\nn = !echo 400"), cell(text)))
+    module = dumped(notebook(cell(f"{head}\nn = input()"), cell(text)))
+    assert [o.code for o in convert(both).outcomes] == [o.code for o in convert(module).outcomes]
 
 
 @pytest.mark.parametrize("first", ["", "%%bash\nls", "def ("])
@@ -256,7 +310,6 @@ def test_what_is_no_notebook(content: bytes) -> None:
         {"cells": {}},
         {"cells": [{"cell_type": "code"}]},
         {"cells": [{"source": LOOP}, "x", None, [cell(LOOP)]]},
-        notebook(cell("import jax\x00\n" + LOOP), cell("import jax\n'\ud800'\n" + LOOP)),
         notebook(cell("import jax\n" + LOOP), metadata={"kernelspec": {"language": "R"}}),
         notebook(cell("import jax\n" + LOOP), metadata={"language_info": {"name": "julia"}}),
         notebook(cell("import jax\n# forscan: skip-file\n" + LOOP)),
