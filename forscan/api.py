@@ -11,7 +11,6 @@ import ast
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from pathlib import Path
 
 from forscan.analyse.size import size_of
@@ -27,8 +26,7 @@ from forscan.plan import FORMS, NoCandidate, NothingToDo, Plan, make_plan
 from forscan.prefilter import is_quiet
 from forscan.selfcheck import fault
 from forscan.suppress import Suppressed, Suppressions, skips_file
-from forscan.syntax.parsing import check_compiles
-from forscan.syntax.source import Edit, Source, SourceError, apply_edits
+from forscan.syntax.source import Edit, Source, SourceError, apply_edits, compiled
 from forscan.types import FileResult, Outcome, Selection, Span, Status
 
 _EVERYTHING = Selection()
@@ -69,7 +67,8 @@ def convert_bytes(
             return convert_notebook(
                 content,
                 path,
-                lambda m: _convert_module(m, path, config, selections, facts),
+                selections,
+                lambda m, chosen: _convert_module(m, path, config, chosen, facts),
                 lambda m: skips_file(m) or is_quiet(m, path.with_suffix(".py"), config),
             )
         except Exception as e:
@@ -101,27 +100,6 @@ def _convert_module(
         except Exception as e:
             error = _internal(_named(e))
         return FileResult(path, content, content, error=error)
-
-
-@lru_cache(maxsize=4)
-def _compile(source: Source, interactive: bool = False) -> ast.Module:
-    """The tree of a file that compiles, which asks for more than parsing does.
-
-    Args:
-      source: the file.
-      interactive: whether it is made of the cells of a notebook.
-
-    Raises:
-      SourceError: it is no module that Python would import.
-    """
-    try:
-        tree = source.parse()
-        check_compiles(tree, interactive=interactive)
-        return tree
-    except SyntaxError as e:
-        raise SourceError(f"syntax error: {e.msg}", e.lineno or 1, e.offset or 1) from None
-    except ValueError as e:
-        raise SourceError(str(e)) from None
 
 
 def _internal(what: str) -> Refusal:
@@ -166,7 +144,7 @@ class _Conversion:
     def run(self, content: bytes, selections: tuple[Selection, ...]) -> FileResult:
         missing = self._open(selections)
         if any(o.status is not Status.SKIPPED for o in self.done) or self.pending:
-            _compile(self.original, self.interactive)
+            compiled(self.original, self.interactive)
         while self.pending and self._round():
             pass
         for pending in self.pending:
@@ -187,7 +165,7 @@ class _Conversion:
 
     def _fault(self, text: str) -> str | None:
         converted = (o.span.line for o in self.done if o.status is Status.CONVERTED)
-        tree = _compile(self.original, self.interactive)
+        tree = compiled(self.original, self.interactive)
         return fault(self.original, tree, text, converted, interactive=self.interactive)
 
     def _open(self, selections: tuple[Selection, ...]) -> tuple[str, ...]:

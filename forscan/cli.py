@@ -92,7 +92,11 @@ def _common(command: Any) -> Any:
         ),
         click.option("--all", "everything", is_flag=True, help="Treat all functions as traced."),
         click.option("--since", metavar="REV", help="Only loops with lines changed since (git)."),
-        click.option("--force-exclude", is_flag=True, help="Exclude files that are named, too."),
+        click.option(
+            "--force-exclude",
+            is_flag=True,
+            help="Treat files that are named like those of a folder: exclude them, too.",
+        ),
         click.option(
             "-j",
             "--jobs",
@@ -124,6 +128,12 @@ _TARGET = click.option(
 _PLATFORM = click.option(
     "--platform", metavar="NAME", help="Where JAX runs: cpu, gpu or tpu (default: as JAX chooses)."
 )
+_PYTHON = click.option(
+    "--python",
+    metavar="PATH",
+    default=sys.executable,
+    help="The interpreter that runs your code (default: the one that runs forscan).",
+)
 _UNROLL = click.option(
     "--unroll", callback=_unroll, metavar="N|true", help="The unroll hint to write."
 )
@@ -153,6 +163,7 @@ _UNROLL = click.option(
     help="Seconds for a verification.",
 )
 @_PLATFORM
+@_PYTHON
 @click.option("--diff", is_flag=True, help="Show what would change; write nothing.")
 @click.option("--check", is_flag=True, help="Write nothing; exit 1 if something would change.")
 @_common
@@ -196,7 +207,7 @@ def check(ctx: click.Context, /, **options: Any) -> None:
     help="Seconds for all calls.",
 )
 @_PLATFORM
-@click.option("--python", default=sys.executable, help="The interpreter that runs your code.")
+@_PYTHON
 @click.option("--markdown", is_flag=True, help="Verdicts and tables for a pull request.")
 @click.option("--output-format", type=VERDICTS, default="full", help="How results are shown.")
 @click.argument("targets", nargs=-1, required=True, metavar="TARGET | BEFORE.py AFTER.py")
@@ -231,7 +242,7 @@ def verify(ctx: click.Context, /, **options: Any) -> None:
     "--timeout", type=click.FloatRange(min=1), default=600.0, help="Seconds for everything."
 )
 @_PLATFORM
-@click.option("--python", default=sys.executable, help="The interpreter that runs your code.")
+@_PYTHON
 @click.option("--output-format", type=OUTPUT, default="full", help="How results are shown.")
 @click.argument("target", metavar="TARGET")
 @click.pass_context

@@ -159,11 +159,20 @@ class Selection:
       function: the dotted name of a function.
       line: one in the loop.
       touched: lines; of several loops only those that stand on one of them are meant.
+      cell: the number of a cell of a notebook, in which the line counts.
+      above: the lines of the module that stand above that cell.
     """
 
     function: str | None = None
     line: int | None = None
     touched: frozenset[int] | None = None
+    cell: int | None = None
+    above: int = 0
+
+    def no_loop(self, file: str) -> str:
+        """That there is no loop at the line that it names."""
+        cell = "" if self.cell is None else f" of cell {self.cell}"
+        return f"no loop at line {self.line}{cell} in {file}"
 
 
 @dataclass(frozen=True)

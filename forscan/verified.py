@@ -61,6 +61,7 @@ def verified(options: Options) -> Callable[[FileResult], FileResult]:
                 result.after,
                 result.path,
                 calls,
+                python=options["python"],
                 platform=options["platform"],
                 timeout=options["timeout"],
             )
@@ -104,7 +105,7 @@ def informed(
     from forscan.verify import observe_source
 
     calls = calls_for(options, result.path, result.outcomes)
-    where = {name: options[name] for name in ("platform", "timeout")}
+    where = {name: options[name] for name in ("python", "platform", "timeout")}
     if not calls or result.texts:
         return result
     with _needing_jax():

@@ -161,6 +161,39 @@ def test_broken_file(forscan: Run, tmp_path: Path, content: bytes, message: str)
     assert (tmp_path / "good.py").read_bytes() == DECAY_SCAN
 
 
+# As above, with no word in them that is looked for.
+DULL = [b"def f(:\n", b"x = (1,\n", b"return 3\n", b"# \xff\n", b"x = '\x00'\n", b"for x in y:\n"]
+
+
+@pytest.mark.parametrize("content", DULL)
+def test_broken_file_without_candidates(forscan: Run, tmp_path: Path, content: bytes) -> None:
+    """Who names it is told; in a folder, or named by a program, it costs a look at its words."""
+    (tmp_path / "bad.py").write_bytes(content)
+    (tmp_path / "good.py").write_bytes(DECAY)
+    for target in ("bad.py", "bad.py:1", "bad.py::f"):
+        for command in (("check",), ("convert",), ("convert", "--diff")):
+            done = forscan(*command, target)
+            assert done.returncode == 2, (command, target)
+            assert complaints(done)[0].startswith("bad.py:1:") and "FSC901" in complaints(done)[0]
+    done = forscan("convert", "--check", "-", stdin=content)
+    assert (done.returncode, "FSC901" in complaint(done)) == (2, True)
+    assert forscan("convert", "--force-exclude", "bad.py").returncode == 0
+    done = forscan("convert", ".")
+    assert (done.returncode, complaints(done)) == (0, [])
+    assert (tmp_path / "good.py").read_bytes() == DECAY_SCAN
+    assert (tmp_path / "bad.py").read_bytes() == content
+
+
+def test_broken_file_that_is_named_among_many(forscan: Run, tmp_path: Path) -> None:
+    """Answers that are kept do not mix the two."""
+    for number in range(20):
+        (tmp_path / f"f{number:02}.py").write_bytes(b"x = (\n")
+    names = sorted(path.name for path in tmp_path.iterdir())
+    for _ in range(2):
+        assert forscan("check", ".").returncode == 0
+        assert len(complaints(forscan("check", *names))) == 20
+
+
 @pytest.mark.parametrize("content, message", BROKEN)
 def test_broken_stdin_comes_back(content: bytes, message: str) -> None:
     """What a filter in an editor relies on; the command writes `after` in any case."""

@@ -244,6 +244,13 @@ def test_check_asks_about_the_form_that_is_given(forscan: Run, tmp_path: Path) -
         ("convert", "--to", "for", "--body", "def", "a.py"),
         ("convert", "--to", "for", "--params", "carry", "a.py"),
         ("check", "-", "nosuch.py"),
+        ("convert", "a.py", "-"),
+        ("convert", "-", "a.py"),
+        ("convert", "--since", "HEAD", "-"),
+        ("convert", "--since", "HEAD", "a.py:6"),
+        ("check", "--since", "HEAD", ".", "a.py:6:5"),
+        ("verify", "-", "--call", "f()"),
+        ("tune", "-", "--call", "f()"),
     ],
     ids=lambda v: " ".join(v)[:40],
 )
@@ -403,6 +410,8 @@ def f(x):
         ("a.py:1", "no loop at line 1 in a.py"),
         ("a.py:0", "no loop at line 0 in a.py"),
         ("a.py:9999", "no loop at line 9999 in a.py"),
+        ("a.py:9999:3", "no loop at line 9999 in a.py"),
+        ("a.py:cell 3:1", "a.py:cell 3:1: only a notebook has cells"),
         ("empty.py:1", "no loop at line 1 in empty.py"),
         ("empty.py::f", "no function f in empty.py"),
     ],
@@ -434,6 +443,16 @@ def test_line_target(forscan: Run, tmp_path: Path, line: int, left: list[int]) -
     text = (tmp_path / "a.py").read_text()
     assert text.count("for _") == 1
     assert f"for _ in range({'3' if left == [6] else '5'})" in text
+
+
+def test_place_as_it_is_reported_is_a_target(forscan: Run, tmp_path: Path) -> None:
+    """With its column, as editors and our own lines have it."""
+    write(tmp_path, {"a.py": NESTED})
+    shown = lines(forscan("check", "--output-format", "concise", "a.py").stdout)
+    place = shown[1].partition(": ")[0]
+    assert place == "a.py:8:9"
+    (row,) = rows(forscan("convert", "--output-format", "json", place))
+    assert (row["line"], row["status"]) == (8, "converted")
 
 
 def test_line_target_needs_no_mark(forscan: Run, tmp_path: Path) -> None:

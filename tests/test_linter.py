@@ -416,7 +416,6 @@ def test_since_asks_about_changed_loops_only(forscan: Run, repository: Path) -> 
     write(repository, {"a.py": MIXED.replace("jnp.sin(x)", "jnp.cos(x)")})
     assert lines_since(forscan, ".") == [14]
     assert lines_since(forscan, "a.py::decay") == []
-    assert lines_since(forscan, "a.py:7") == [7]  # asked for
     write(repository, {"a.py": MIXED.replace("    return x", "    return x + 1", 1)})
     assert lines_since(forscan, ".") == []
     write(repository, {"a.py": MIXED.replace('        print(i, "50%")\n', "")})
@@ -430,6 +429,17 @@ def test_since_converts_changed_loops_only(forscan: Run, repository: Path) -> No
     text = (repository / "sub" / "b.py").read_text()
     assert text.startswith(DECAY) and text.count("lax.scan") == 1
     assert (repository / "a.py").read_text() == MIXED
+
+
+def test_since_and_what_git_cannot_say(forscan: Run, repository: Path) -> None:
+    """A loop that is named, and stdin: one of both is a slip."""
+    write(repository, {"a.py": MIXED.replace("jnp.sin(x)", "jnp.cos(x)")})
+    for target, said in (("a.py:7", "a.py:7 names one"), ("-", "stdin is none")):
+        done = forscan("convert", "--since", "main", ".", target) if target != "-" else None
+        done = done or forscan("convert", "--since", "main", "-", stdin=DECAY)
+        assert done.returncode == 2 and not done.stdout
+        assert said in done.stderr
+    assert "jnp.cos" in (repository / "a.py").read_text()
 
 
 def test_since_takes_new_files_whole(forscan: Run, repository: Path) -> None:

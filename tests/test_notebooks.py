@@ -16,6 +16,7 @@ from forscan.notebook.cells import code_cells, written
 from forscan.types import FileResult, Status
 from tests.conftest import Run
 from tests.samples import DECAY, DECAY_SCAN
+from tests.test_linter import git
 
 PATH = Path("a.ipynb")
 LOOP = DECAY.partition("\n\n\n")[2]
@@ -272,6 +273,76 @@ def test_full_output_shows_the_line_of_the_cell(forscan: Run, tmp_path: Path) ->
     (tmp_path / "a.ipynb").write_bytes(dumped(notebook(cell("import jax"), cell(text))))
     shown = forscan("check", "a.ipynb").stdout.splitlines()
     assert "  4 |         print(i)" in shown
+
+
+TWO = notebook(
+    cell("import jax\nimport jax.numpy as jnp"),
+    cell(LOOP),
+    cell("text", "markdown"),
+    cell(f"\n{LOOP}"),
+)
+
+
+@pytest.mark.parametrize(
+    "target, cells",
+    [
+        ("a.ipynb", [2, 4]),
+        ("a.ipynb:cell 4:4:5", [4]),
+        ("a.ipynb:cell 4:5", [4]),
+        ("a.ipynb:cell 4", [4]),
+        ("a.ipynb:cell 1", []),
+        ("a.ipynb::decay", [2, 4]),
+    ],
+)
+def test_targets(forscan: Run, tmp_path: Path, target: str, cells: list[int]) -> None:
+    """A place in a cell, as it is reported."""
+    (tmp_path / "a.ipynb").write_bytes(dumped(TWO))
+    done = forscan("convert", "--output-format", "json", target)
+    assert done.returncode == 0, done.stderr
+    assert [row["cell"] for row in json.loads(done.stdout)] == cells
+    after = sources((tmp_path / "a.ipynb").read_bytes())
+    assert [n for n, text in enumerate(after, 1) if "lax.scan" in text] == cells
+
+
+@pytest.mark.parametrize(
+    "target, said",
+    [
+        ("a.ipynb:4", "'a.ipynb:cell N:LINE'"),
+        ("a.ipynb:4:5", "'a.ipynb:cell N:LINE'"),
+        ("a.ipynb:cell 3:1", "no code cell 3 in a.ipynb"),
+        ("a.ipynb:cell 9", "no code cell 9 in a.ipynb"),
+        ("a.ipynb:cell 2:1", "no loop at line 1 of cell 2 in a.ipynb"),
+        ("a.ipynb:cell 2:99", "no loop at line 99 of cell 2 in a.ipynb"),
+        ("a.ipynb:cell 2:0", "no loop at line 0 of cell 2 in a.ipynb"),
+        ("empty.ipynb:cell 1", "no code cell 1 in empty.ipynb"),
+        ("empty.ipynb::f", "no function f in empty.ipynb"),
+    ],
+)
+def test_targets_that_are_not_there(forscan: Run, tmp_path: Path, target: str, said: str) -> None:
+    (tmp_path / "a.ipynb").write_bytes(dumped(TWO))
+    (tmp_path / "empty.ipynb").write_bytes(dumped(notebook()))
+    done = forscan("convert", target)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert (tmp_path / "a.ipynb").read_bytes() == dumped(TWO)
+
+
+@pytest.mark.parametrize("style", [{"indent": 1}, {"indent": None}], ids=str)
+def test_since_counts_the_lines_of_the_file(
+    forscan: Run, tmp_path: Path, style: dict[str, Any]
+) -> None:
+    """git knows nothing of cells; where all is one line, all has changed."""
+    (tmp_path / "a.ipynb").write_bytes(dumped(TWO, **style))
+    git(tmp_path, "init", "-q", "-b", "main")
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "-qm", "first")
+    asked = ("check", "--output-format", "json", "--since", "main", "a.ipynb")
+    assert json.loads(forscan(*asked).stdout) == []
+    new = json.loads(dumped(TWO))
+    new["cells"][3]["source"] = [t.replace("0.5", "0.7") for t in new["cells"][3]["source"]]
+    (tmp_path / "a.ipynb").write_bytes(dumped(new, **style))
+    cells = [row["cell"] for row in json.loads(forscan(*asked).stdout)]
+    assert cells == ([4] if style["indent"] else [2, 4])
 
 
 def test_diff_and_function(forscan: Run, tmp_path: Path) -> None:

@@ -8,16 +8,17 @@ from json.decoder import JSONDecodeError
 from pathlib import Path
 
 from forscan.model import Refusal
-from forscan.notebook.cells import Cell, code_cells, written
+from forscan.notebook.cells import Cell, code_cells, lines_in_file, written
 from forscan.notebook.magics import MARK, Part, as_python
 from forscan.syntax.source import Edit, Source, SourceError, apply_edits
-from forscan.types import FileResult, Outcome, Span
+from forscan.types import FileResult, Outcome, Selection, Span
 
 
 def convert_notebook(
     content: bytes,
     path: Path,
-    convert: Callable[[bytes], FileResult],
+    selections: tuple[Selection, ...],
+    convert: Callable[[bytes, tuple[Selection, ...]], FileResult],
     passed_over: Callable[[bytes], bool],
 ) -> FileResult:
     """Converts the loops in the code cells of a notebook.
@@ -25,7 +26,8 @@ def convert_notebook(
     Args:
       content: the notebook.
       path: its name.
-      convert: how a module is converted.
+      selections: which loops; those of all cells without any.
+      convert: how the loops of a module that are meant are converted.
       passed_over: whether a module is not looked at; of one that is not, nobody says what is
         wrong with a cell.
 
@@ -38,10 +40,13 @@ def convert_notebook(
         cells = code_cells(source.text)
     except (SourceError, JSONDecodeError, RecursionError) as e:
         return FileResult(path, content, content, error=_no_notebook(e))
-    if not cells:
-        return FileResult(path, content, content)
     module = _Module.of(cells)
-    result = convert(module.text.encode())
+    missing = tuple(said for s in selections if (said := module.missing(s, path)))
+    if not cells:
+        return FileResult(path, content, content, missing=missing)
+    chosen = tuple(module.selection(s, source.text) for s in selections)
+    result = convert(module.text.encode(), chosen)
+    result = replace(result, missing=(*missing, *result.missing))
     edits = [
         Edit(cell.start, cell.end, written(source.text, cell, new))
         for cell, new in zip(cells, module.taken_apart(result.after.decode()), strict=True)
@@ -108,6 +113,48 @@ class _Module:
         first = next((i for i, part in enumerate(self.parts) if part.text), 0)
         # What goes to the top of a module goes to the top of the first cell that is Python.
         return [*found[:first], above + found[first], *found[first + 1 :]]
+
+    def missing(self, selection: Selection, path: Path) -> str:
+        """What is not there of the cell that a selection names, in words."""
+        place = self._place(selection)
+        if selection.cell is not None and place is None:
+            return f"no code cell {selection.cell} in {path}"
+        if selection.function is not None and not self.cells:
+            return f"no function {selection.function} in {path}"
+        if selection.line is not None and place is not None:
+            if not 0 < selection.line <= self._count(place):
+                return selection.no_loop(str(path))
+        return ""
+
+    def selection(self, selection: Selection, text: str) -> Selection:
+        """A selection in the notebook with that text as one in the module."""
+        touched = selection.touched
+        if touched is not None:
+            pairs = (
+                (first, lines)
+                for first, cell in zip(self.firsts, self.cells, strict=True)
+                for lines in lines_in_file(text, cell)
+            )
+            touched = frozenset(first + n - 1 for first, (m, n) in pairs if m in touched)
+        if selection.cell is None:
+            return replace(selection, touched=touched)
+        place = self._place(selection)
+        if place is None:
+            return Selection(touched=frozenset())
+        first, count = self.firsts[place], self._count(place)
+        if selection.line is None:
+            inside = frozenset(range(first, first + count))
+            return Selection(touched=inside if touched is None else inside & touched)
+        if not 0 < selection.line <= count:  # it would be one of another cell
+            return Selection(touched=frozenset())
+        return replace(selection, above=first - 1)
+
+    def _place(self, selection: Selection) -> int | None:
+        numbers = [cell.number for cell in self.cells]
+        return numbers.index(selection.cell) if selection.cell in numbers else None
+
+    def _count(self, place: int) -> int:
+        return self.cells[place].text.count("\n") + 1
 
     def placed(self, result: FileResult) -> FileResult:
         """A result with the places of the notebook instead of those of the module."""
