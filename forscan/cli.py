@@ -14,6 +14,7 @@ from forscan.memory import collect_rarely
 
 OUTPUT = click.Choice(["full", "concise", "json", "github", "sarif"])
 VERDICTS = click.Choice(["full", "concise", "json"])
+TABLES = click.Choice(["full", "json"])
 COLOR = click.Choice(["auto", "always", "never"])
 
 
@@ -243,7 +244,7 @@ def verify(ctx: click.Context, /, **options: Any) -> None:
 )
 @_PLATFORM
 @_PYTHON
-@click.option("--output-format", type=OUTPUT, default="full", help="How results are shown.")
+@click.option("--output-format", type=TABLES, default="full", help="How results are shown.")
 @click.argument("target", metavar="TARGET")
 @click.pass_context
 def tune(ctx: click.Context, /, **options: Any) -> None:

@@ -131,9 +131,11 @@ def _taken_back(result: FileResult, found: Verification) -> FileResult:
 def verify_command(options: Options) -> int:
     """`forscan verify`: shows verdicts and costs, writes nothing."""
     from forscan.report.diff import unified
-    from forscan.report.verification import format_markdown, format_verification
+    from forscan.report.verification import format_markdown, format_verification, verdict
     from forscan.verify import VerifyUnavailable, verify_sources
 
+    if options["markdown"] and options["output_format"] != "full":
+        raise click.UsageError("--markdown is a format of its own: leave out --output-format")
     try:
         path, before, after, outcomes = _versions(options)
         calls = calls_for(options, path, outcomes)
@@ -160,6 +162,8 @@ def verify_command(options: Options) -> int:
         return 2
     if options["output_format"] == "json":
         click.echo(json.dumps([v.as_json() for v in found], indent=2))
+    elif options["output_format"] == "concise":
+        click.echo("\n".join(map(verdict, found)))
     elif options["markdown"]:
         click.echo("\n\n".join(map(format_markdown, found)))
     else:
@@ -178,7 +182,10 @@ def _versions(options: Options) -> tuple[Path, bytes, bytes | None, tuple[Outcom
     if len(targets) > 2 or any(t.path.is_dir() for t in targets):
         raise TargetError("verify takes one target, or two files")
     if any(t.path.suffix == ".ipynb" for t in targets):
-        raise TargetError("verify takes no notebooks, whose cells run one by one")
+        raise TargetError(
+            "verify takes no notebooks, whose cells run one by one: "
+            "move the function to a module and verify that"
+        )
     try:
         contents = [t.path.read_bytes() for t in targets]
     except OSError as e:

@@ -215,7 +215,7 @@ def test_everything_that_can_be_done_is_done(forscan: Run, tmp_path: Path) -> No
     targets = ("gone.py", "odd/a.py", "broken.py", "good.py")
     done = forscan("convert", "--output-format", "json", *targets)
     assert done.returncode == 2
-    assert [row["file"] for row in json.loads(done.stdout)] == ["good.py"]
+    assert [row["file"] for row in json.loads(done.stdout)] == ["broken.py", "good.py"]
     heads = [line.removeprefix("forscan: ").split(":")[0] for line in complaints(done)]
     assert heads == ["gone.py", str(tmp_path / "odd" / "pyproject.toml"), "broken.py"]
     assert (tmp_path / "good.py").read_bytes() == DECAY_SCAN

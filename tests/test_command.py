@@ -251,6 +251,11 @@ def test_check_asks_about_the_form_that_is_given(forscan: Run, tmp_path: Path) -
         ("check", "--since", "HEAD", ".", "a.py:6:5"),
         ("verify", "-", "--call", "f()"),
         ("tune", "-", "--call", "f()"),
+        ("tune", "--output-format", "sarif", "a.py", "--call", "f()"),
+        ("tune", "--output-format", "github", "a.py", "--call", "f()"),
+        ("tune", "--output-format", "concise", "a.py", "--call", "f()"),
+        ("verify", "--output-format", "sarif", "a.py", "--call", "f()"),
+        ("verify", "--output-format", "json", "--markdown", "a.py", "--call", "f()"),
     ],
     ids=lambda v: " ".join(v)[:40],
 )
@@ -650,6 +655,25 @@ def test_json_output_without_loops_is_an_empty_list(forscan: Run, tmp_path: Path
     write(tmp_path, {"a.py": "x = 1\n"})
     done = forscan("check", "--output-format", "json", "a.py", "missing.py")
     assert rows(done) == []
+
+
+def test_json_has_what_could_not_be_treated(forscan: Run, tmp_path: Path) -> None:
+    """A program that reads stdout alone sees each file that went wrong."""
+    write(tmp_path, {"a.py": DECAY, "b.py": "def (\n", "c.py": f"{DECAY}x = (\n"})
+    for command in (("check",), ("convert", "--diff"), ("convert",)):
+        found = rows_of_errors(forscan(*command, "--output-format", "json", "a.py", "b.py", "c.py"))
+        places = [(row["file"], row["line"], row["column"]) for row in found]
+        assert places == [("b.py", 1, 5), ("c.py", 9, 5)]
+
+
+def rows_of_errors(done: subprocess.CompletedProcess[str]) -> list[dict[str, Any]]:
+    assert done.returncode == 2
+    found = rows(done)
+    assert all(set(row) == KEYS for row in found)
+    assert {(r["code"], r["status"]) for r in found if r["status"] == "error"} == {
+        ("FSC901", "error")
+    }
+    return [row for row in found if row["status"] == "error"]
 
 
 @pytest.mark.parametrize(

@@ -372,6 +372,8 @@ def test_configured_calls(forscan: Run, tmp_path: Path) -> None:
     write(tmp_path, {"pyproject.toml": CALLS, "a.py": CALLED, "b.py": CALLED})
     done = forscan("verify", "a.py")
     assert (done.returncode, "equal" in done.stdout) == (0, True)
+    short = forscan("verify", "a.py", "--output-format", "concise").stdout
+    assert short.startswith("equal") and short.count("\n") == 1
     assert forscan("verify", "b.py").returncode == 2
     done = forscan("convert", "--verify", "a.py", "b.py")
     assert "lax.scan" in (tmp_path / "a.py").read_text()

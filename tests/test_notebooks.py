@@ -355,7 +355,11 @@ def test_diff_and_function(forscan: Run, tmp_path: Path) -> None:
     done = forscan("convert", "a.ipynb", "--call", "decay(1, 2)")
     assert (tmp_path / "a.ipynb").read_bytes() == before
     assert "FSC602" in done.stdout
-    assert forscan("verify", "a.ipynb", "--call", "decay(1, 2)").returncode == 2
+    for command in ("verify", "tune"):
+        done = forscan(command, "a.ipynb", "--call", "decay(1, 2)")
+        assert done.returncode == 2
+        (said,) = done.stderr.splitlines()
+        assert "takes no notebooks" in said and "move the function to a module" in said
 
 
 @pytest.mark.parametrize(
