@@ -40,7 +40,7 @@ def convert(options: Options) -> int:
     if from_stdin(options):
         _show_stdin(found, options)
     else:
-        _show(found, options, "would convert" if dry else "converted")
+        _show(found, options)
     return _exit_code(found)
 
 
@@ -48,7 +48,7 @@ def check(options: Options) -> int:
     _check_usage(options)
     found = _find(options, run if options["no_cache"] else check_files)
     found.results = [r.tried().quiet() for r in found.results]
-    _show(found, options, "found")
+    _show(found, options)
     for result in found.results if options["output_format"] in _LINES else ():
         for comment in result.unused:
             click.echo(_error(result.path, comment))
@@ -173,7 +173,7 @@ def _document(results: list[FileResult], output: str) -> str | None:
     return None
 
 
-def _show(found: _Found, options: Options, verb: str) -> None:
+def _show(found: _Found, options: Options) -> None:
     results, output = found.results, options["output_format"]
     diff = options.get("diff", False)
     document = _document(results, output)
@@ -185,7 +185,7 @@ def _show(found: _Found, options: Options, verb: str) -> None:
         for line in _lines(result, results, output):
             click.echo(line, err=diff)
     _show_errors(results)
-    click.echo(summary(results, verb), err=True)
+    click.echo(summary(results), err=True)
 
 
 def _show_diff(result: FileResult) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -32,8 +33,8 @@ BOM = b"\xef\xbb\xbf"
 
 def complaints(done: subprocess.CompletedProcess[str]) -> list[str]:
     """The lines on stderr without the summary."""
-    summaries = ("found: ", "converted: ", "would convert: ")
-    return [line for line in done.stderr.splitlines() if not line.startswith(summaries)]
+    summary = re.compile(r"(\d+|no) loops? in \d+ files?\b")
+    return [line for line in done.stderr.splitlines() if not summary.match(line)]
 
 
 def complaint(done: subprocess.CompletedProcess[str]) -> str:
