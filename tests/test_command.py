@@ -650,7 +650,9 @@ def test_help_has_sentences_and_defaults() -> None:
                 continue
             said = option.help or ""
             assert said.endswith(".") and len(said.split()) > 4, (command.name, option.name)
-            shown = isinstance(option.show_default, str) or isinstance(option.default, str | int | float)
+            shown = isinstance(option.show_default, str) or isinstance(
+                option.default, str | int | float
+            )
             optional = option.is_flag or option.name in WITHOUT_DEFAULT
             assert shown or optional, (command.name, option.name)
     assert main.context_settings["show_default"]

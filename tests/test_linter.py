@@ -14,7 +14,7 @@ import pytest
 
 from forscan import __version__
 from tests.conftest import Run
-from tests.samples import DECAY
+from tests.samples import DECAY, DECAY_SCAN
 from tests.samples import MIXED as ORDINARY
 
 # A message with a sign that workflow commands write in another way.
@@ -45,14 +45,22 @@ def test_github_commands(forscan: Run, tmp_path: Path) -> None:
     done = forscan("check", "--output-format", "github", "a.py", "b.py")
     assert done.returncode == 2
     form = re.compile(
-        r"::(\w+) title=forscan \((FSC\d+) [\w-]+\),file=([^,]+),line=(\d+),col=(\d+)::"
+        r"::(\w+) title=forscan \((FSC\d+) [\w-]+\),file=([^,]+),line=(\d+),endLine=(\d+)"
+        r"(?:,col=(\d+),endColumn=(\d+))?::"
     )
     found = [form.match(line) for line in done.stdout.splitlines()]
     assert [m and m.groups() for m in found] == [
-        ("warning", "FSC101", "a.py", "7", "5"),
-        ("notice", "FSC302", "a.py", "14", "5"),
-        ("error", "FSC901", "b.py", "1", "14"),
+        ("warning", "FSC101", "a.py", "7", "8", None, None),
+        ("notice", "FSC302", "a.py", "14", "16", None, None),
+        ("error", "FSC901", "b.py", "1", "1", "14", "14"),
     ]
+
+
+def test_github_columns_of_a_loop_on_one_line(forscan: Run, tmp_path: Path) -> None:
+    """GitHub takes columns only where a place begins and ends on one line."""
+    write(tmp_path, {"a.py": DECAY_SCAN})
+    done = forscan("check", "--to", "for", "--output-format", "github", "a.py")
+    assert ",line=10,endLine=10,col=12,endColumn=51::" in done.stdout
 
 
 def test_github_commands_stand_on_one_line_each(forscan: Run, tmp_path: Path) -> None:
@@ -104,7 +112,30 @@ def test_sarif_has_results_and_their_rules(forscan: Run, tmp_path: Path) -> None
     region = {"startLine": 7, "startColumn": 5, "endLine": 8, "endColumn": 28}
     assert place["region"] == region
     related = found[1]["relatedLocations"][0]
-    assert related["physicalLocation"]["region"] == {"startLine": 15, "startColumn": 9}
+    end = {"endLine": 15, "endColumn": 24}
+    assert related["physicalLocation"]["region"] == {"startLine": 15, "startColumn": 9, **end}
+    for rule in driver["rules"]:
+        assert rule["id"] in rule["help"]["markdown"]
+        assert rule["help"]["text"] in rule["help"]["markdown"]
+
+
+def test_sarif_regions_have_ends(forscan: Run, tmp_path: Path) -> None:
+    """Of whatever is reported, in whatever kind of file."""
+    cells = [{"cell_type": "code", "source": t, "metadata": {}} for t in (MIXED, "for (")]
+    files = {
+        "a.py": MIXED.replace("range(4):", "range(4):  # forscan: ignore[FSC301]"),
+        "b.py": "for x in jax (\n",
+        "c.ipynb": json.dumps({"cells": cells, "metadata": {}, "nbformat": 4}),
+    }
+    write(tmp_path, files)
+    (tmp_path / "d.py").write_bytes(b"# \xff jax\nfor x in y: pass\n")
+    run = sarif(forscan, *files, "d.py")
+    assert {r["ruleId"] for r in run["results"]} == {"FSC101", "FSC302", "FSC901", "FSC903"}
+    for result in run["results"]:
+        for place in (*result["locations"], *result.get("relatedLocations", ())):
+            region = place["physicalLocation"]["region"]
+            start = (region["startLine"], region["startColumn"])
+            assert (region["endLine"], region["endColumn"]) >= start >= (1, 1)
 
 
 def test_sarif_of_nothing(forscan: Run, tmp_path: Path) -> None:

@@ -262,7 +262,9 @@ def test_diagnostics_name_the_cell(forscan: Run, tmp_path: Path) -> None:
     (row,) = json.loads(forscan("check", "--output-format", "json", ".").stdout)
     assert (row["file"], row["cell"], row["line"], row["column"]) == ("a.ipynb", 3, 3, 5)
     shown = forscan("check", "--output-format", "github", "a.ipynb").stdout
-    assert "file=a.ipynb,line=1,col=1::" in shown and "(cell 3, line 3)" in shown
+    assert (
+        "file=a.ipynb,line=1,endLine=1,col=1,endColumn=1::" in shown and "(cell 3, line 3)" in shown
+    )
     log = json.loads(forscan("check", "--output-format", "sarif", "a.ipynb").stdout)
     (found,) = log["runs"][0]["results"]
     assert found["message"]["text"].startswith("Cell 3, line 3: ")
