@@ -202,7 +202,8 @@ _UNROLL = click.option(
 def convert(ctx: click.Context, /, **options: Any) -> None:
     """Rewrites the loops of the targets in place.
 
-    TARGET is file.py, a directory, file.py::function, file.py:LINE, or - for stdin.
+    TARGET is file.py, a directory, file.py::function, file.py:LINE, or - for stdin. A
+    place may be given as it is reported: file.py:LINE:COLUMN, 'file.ipynb:cell 3:LINE'.
     """
     from forscan.commands import convert as run
 
