@@ -135,6 +135,27 @@ def test_magics_stay(magic: str) -> None:
     assert sources(result.after) == [f"{head}\nimport jax\n\n\n{SCAN}\n{head}\n"]
 
 
+@pytest.mark.parametrize("magic", ["files = !ls", "x?", "%time x", "x = !ls \\\n  -l"])
+def test_magics_in_a_function_stay(magic: str) -> None:
+    """Around its loop, and as the first line of a block."""
+    head = f"    {magic}\n    if x:\n        {magic}\n"
+    old = LOOP.replace("(x, ws):\n", f"(x, ws):\n{head}")
+    new = SCAN.replace("(x, ws):\n", f"(x, ws):\n{head}\n")
+    result = convert(dumped(notebook(cell("import jax"), cell(old))))
+    assert result.error is None
+    assert sources(result.after) == ["import jax", new]
+
+
+@pytest.mark.parametrize("magic", ["y = !ls", "x?", "%time x"])
+def test_magic_in_a_loop_stays_and_is_told(magic: str) -> None:
+    text = LOOP.replace("        x =", f"        {magic}\n        x =")
+    result = convert(dumped(notebook(cell("import jax"), cell(text))))
+    assert not result.changed and result.error is None
+    (outcome,) = result.outcomes
+    assert outcome.status is Status.REFUSED
+    assert f"`{magic}` acts on the host" in outcome.message
+
+
 def test_magic_in_a_loop_is_an_effect() -> None:
     text = LOOP.replace("        x =", "        %time x\n        x =")
     result = convert(dumped(notebook(cell("import jax"), cell(text))))

@@ -87,7 +87,7 @@ def _masked(lines: list[str], first: int, count: int) -> dict[int, str]:
     while lines[last].rstrip("\r").endswith("\\") and last + 1 < len(lines):
         last += 1
     bound = match["bound"]
-    head = f"{bound} " if bound else match["indent"]
+    head = match["indent"] + (f"{bound} " if bound else "")
     found = {first: f'{head}exec("{MARK} {count}")'}
     for number in range(first + 1, last + 1):
         found[number] = f'{match["indent"]}exec("{MARK} {count + number - first}")'
