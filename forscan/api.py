@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import ast
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from pathlib import Path
+from typing import TypeVar
 
 from forscan.analyse.size import size_of
 from forscan.chosen import LOOPS, Place, choose
@@ -27,10 +27,10 @@ from forscan.plan import FORMS, NoCandidate, NothingToDo, Plan, make_plan
 from forscan.prefilter import is_quiet
 from forscan.selfcheck import fault
 from forscan.suppress import Suppressed, Suppressions, skips_file
-from forscan.syntax.parsing import check_compiles
-from forscan.syntax.source import Edit, Source, SourceError, apply_edits
+from forscan.syntax.source import Edit, Source, SourceError, apply_edits, compiled
 from forscan.types import FileResult, Outcome, Selection, Span, Status
 
+_Made = TypeVar("_Made")
 _EVERYTHING = Selection()
 _PYTHON_WORK = Refusal(
     "FSC104",
@@ -67,11 +67,47 @@ def convert_bytes(
     if path.suffix == ".ipynb":
         try:
             return convert_notebook(
-                content, path, lambda m: _convert_module(m, path, config, selections, facts)
+                content,
+                path,
+                selections,
+                lambda m, chosen: _convert_module(m, path, config, chosen, facts),
+                lambda m: skips_file(m) or is_quiet(m, path.with_suffix(".py"), config),
             )
         except Exception as e:
             return FileResult(path, content, content, error=_internal(_named(e)))
     return _convert_module(content, path, config, selections, facts)
+
+
+@dataclass(frozen=True)
+class Tentative:
+    """A conversion whose text nobody gets before it has passed the self-check.
+
+    Attributes:
+      outcomes: as they are if it does.
+    """
+
+    outcomes: tuple[Outcome, ...]
+    _checked: Callable[[], FileResult]
+
+    def checked(self) -> FileResult:
+        """What `convert_bytes` gives; the check is made now."""
+        return self._checked()
+
+
+def convert_tentatively(
+    content: bytes, path: Path, config: Config, *selections: Selection
+) -> Tentative:
+    """As `convert_bytes`, where most conversions are only offered: the self-check waits.
+
+    It takes more than half of the time that the conversion of one loop takes.
+    """
+    if path.suffix == ".ipynb":
+        result = convert_bytes(content, path, config, *selections)
+        return Tentative(result.outcomes, lambda: result)
+    made = _guarded(content, path, lambda: _unchecked(content, path, config, selections, NO_FACTS))
+    if isinstance(made, FileResult):
+        return Tentative(made.outcomes, lambda: made)
+    return Tentative(made.result.outcomes, lambda: _guarded(content, path, made.checked))
 
 
 def _convert_module(
@@ -81,16 +117,34 @@ def _convert_module(
     selections: tuple[Selection, ...],
     facts: Facts,
 ) -> FileResult:
+    def converted() -> FileResult:
+        return _unchecked(content, path, config, selections, facts).checked()
+
+    return _guarded(content, path, converted)
+
+
+def _unchecked(
+    content: bytes,
+    path: Path,
+    config: Config,
+    selections: tuple[Selection, ...],
+    facts: Facts,
+) -> _Unchecked:
     wanted = selections or (_EVERYTHING,)
     by_name = any(s != _EVERYTHING for s in wanted)
     if skips_file(content) or (not by_name and is_quiet(content, path, config)):
-        return FileResult(path, content, content)
+        return _Unchecked(FileResult(path, content, content))
+    source = Source.decode(content)
+    source.parse()
+    return _Conversion(source, path, config, facts).run(content, wanted)
+
+
+def _guarded(content: bytes, path: Path, make: Callable[[], _Made]) -> _Made | FileResult:
+    """What is made of a file; what is raised on the way is an error of the file."""
     with warnings.catch_warnings():  # what Python has to say about the file is not ours to say
         warnings.simplefilter("ignore")
         try:
-            source = Source.decode(content)
-            source.parse()
-            return _Conversion(source, path, config, facts).run(content, wanted)
+            return make()
         except SourceError as e:
             error = Refusal("FSC901", e.message, "Correct the file.", e.line, e.column)
         except (RecursionError, MemoryError):
@@ -100,21 +154,33 @@ def _convert_module(
         return FileResult(path, content, content, error=error)
 
 
-@lru_cache(maxsize=4)
-def _compile(source: Source) -> ast.Module:
-    """The tree of a file that compiles, which asks for more than parsing does.
+@dataclass(frozen=True)
+class _Unchecked:
+    """A result that is not to be used yet.
 
-    Raises:
-      SourceError: it is no module that Python would import.
+    Attributes:
+      result: of the conversion.
+      before, after: the text as it was, and as it is in the result, where it has changed.
+      interactive: whether it is made of the cells of a notebook.
     """
-    try:
-        tree = source.parse()
-        check_compiles(tree)
-        return tree
-    except SyntaxError as e:
-        raise SourceError(f"syntax error: {e.msg}", e.lineno or 1, e.offset or 1) from None
-    except ValueError as e:
-        raise SourceError(str(e)) from None
+
+    result: FileResult
+    before: Source | None = None
+    after: str = ""
+    interactive: bool = False
+
+    def checked(self) -> FileResult:
+        """The result, taken back where its text does not pass the self-check."""
+        wrong = self._fault(self.before) if self.before is not None else None
+        if wrong is not None:
+            return self.result.taken_back(Refusal("FSC904", wrong, "Please report the loop."))
+        return self.result
+
+    def _fault(self, before: Source) -> str | None:
+        outcomes = self.result.outcomes
+        converted = (o.span.line for o in outcomes if o.status is Status.CONVERTED)
+        tree = compiled(before, self.interactive)
+        return fault(before, tree, self.after, converted, interactive=self.interactive)
 
 
 def _internal(what: str) -> Refusal:
@@ -154,11 +220,12 @@ class _Conversion:
         self.pending: list[_Pending] = []
         self.done: list[Outcome] = []
         self.suppressions = Suppressions(source)
+        self.interactive = path.suffix == ".ipynb"
 
-    def run(self, content: bytes, selections: tuple[Selection, ...]) -> FileResult:
+    def run(self, content: bytes, selections: tuple[Selection, ...]) -> _Unchecked:
         missing = self._open(selections)
         if any(o.status is not Status.SKIPPED for o in self.done) or self.pending:
-            _compile(self.original)
+            compiled(self.original, self.interactive)
         while self.pending and self._round():
             pass
         for pending in self.pending:
@@ -172,14 +239,9 @@ class _Conversion:
             missing=missing,
             unused=self._unused(selections),
         )
-        wrong = self._fault(text) if text != self.original.text else None
-        if wrong is not None:
-            return result.taken_back(Refusal("FSC904", wrong, "Please report the loop."))
-        return result
-
-    def _fault(self, text: str) -> str | None:
-        converted = (o.span.line for o in self.done if o.status is Status.CONVERTED)
-        return fault(self.original, _compile(self.original), text, converted)
+        if text == self.original.text:
+            return _Unchecked(result)
+        return _Unchecked(result, self.original, text, self.interactive)
 
     def _open(self, selections: tuple[Selection, ...]) -> tuple[str, ...]:
         """Notes the loops that are meant; what of the selections is not there."""

@@ -54,10 +54,10 @@ def choose(
             wanted |= {p.node for p in inside if p.form in unasked}
             chosen.missing += _missing_function(module, selection.function, file)
         else:
-            around = [p for p in places if _is_at(p.node, selection.line)]
+            around = [p for p in places if _is_at(p.node, selection.line + selection.above)]
             chosen.named |= _innermost([p for p in around if p.form in asked])
             if not around:
-                chosen.missing.append(f"no loop at line {selection.line} in {file}")
+                chosen.missing.append(selection.no_loop(file))
     wanted |= chosen.named
     chosen.sites = [s for s in sites if s.node in wanted]
     chosen.left = [s for s in sites if s.node not in wanted]

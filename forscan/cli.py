@@ -14,6 +14,7 @@ from forscan.memory import collect_rarely
 
 OUTPUT = click.Choice(["full", "concise", "json", "github", "sarif"])
 VERDICTS = click.Choice(["full", "concise", "json"])
+TABLES = click.Choice(["full", "json"])
 COLOR = click.Choice(["auto", "always", "never"])
 
 
@@ -63,9 +64,16 @@ class _Main(click.Group):
             return super().invoke(ctx)
 
 
-@click.group(cls=_Main, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=_Main, context_settings={"help_option_names": ["-h", "--help"], "show_default": True}
+)
 @click.version_option(__version__, prog_name="forscan")
-@click.option("--color", type=COLOR, default="auto", help="Colour the output.")
+@click.option(
+    "--color",
+    type=COLOR,
+    default="auto",
+    help="Whether the output is coloured; auto: on a terminal.",
+)
 @click.pass_context
 def main(ctx: click.Context, color: str) -> None:
     """Rewrites loops in JAX code between `for`, lax.scan and lax.fori_loop.
@@ -83,22 +91,33 @@ def _common(command: Any) -> Any:
             "--output-format",
             type=OUTPUT,
             default="full",
-            help="How outcomes are shown.",
+            help="The format in which outcomes are shown.",
         ),
         click.option(
             "--stdin-filename",
             default="<stdin>",
-            help="The name of what comes from stdin.",
+            help="The name of the file that stdin is the text of.",
         ),
-        click.option("--all", "everything", is_flag=True, help="Treat all functions as traced."),
-        click.option("--since", metavar="REV", help="Only loops with lines changed since (git)."),
-        click.option("--force-exclude", is_flag=True, help="Exclude files that are named, too."),
+        click.option(
+            "--all", "everything", is_flag=True, help="Treat all functions as traced by JAX."
+        ),
+        click.option(
+            "--since",
+            metavar="REV",
+            help="Look only at loops with lines that git says have changed since REV.",
+        ),
+        click.option(
+            "--force-exclude",
+            is_flag=True,
+            help="Treat files that are named like those of a folder: exclude them, too.",
+        ),
         click.option(
             "-j",
             "--jobs",
             type=click.IntRange(1),
             default=None,
-            help="Processes for many files.",
+            show_default="as many as processors, up to 8",
+            help="The number of processes that look at many files.",
         ),
         click.argument("targets", nargs=-1, required=True, metavar="TARGET..."),
     ]
@@ -119,40 +138,63 @@ def _unroll(ctx: click.Context, parameter: click.Parameter, value: str | None) -
 
 _TO = click.Choice(["scan", "fori", "for"])
 _TARGET = click.option(
-    "--to", type=_TO, default=None, help="The form to convert to (default: scan)."
+    "--to",
+    type=_TO,
+    default=None,
+    show_default="as configured, else scan",
+    help="The form that loops are converted to.",
 )
 _PLATFORM = click.option(
-    "--platform", metavar="NAME", help="Where JAX runs: cpu, gpu or tpu (default: as JAX chooses)."
+    "--platform",
+    metavar="NAME",
+    show_default="as JAX chooses",
+    help="The platform that JAX runs on: cpu, gpu or tpu.",
+)
+_PYTHON = click.option(
+    "--python",
+    metavar="PATH",
+    default=sys.executable,
+    show_default="the one that runs forscan",
+    help="The interpreter that runs your code.",
 )
 _UNROLL = click.option(
-    "--unroll", callback=_unroll, metavar="N|true", help="The unroll hint to write."
+    "--unroll", callback=_unroll, metavar="N|true", help="The unroll= that scans are written with."
 )
 
 
 @main.command()
 @_TARGET
 @_UNROLL
-@click.option("--body", type=click.Choice(["def", "lambda"]), help="Write the body function so.")
+@click.option(
+    "--body",
+    type=click.Choice(["def", "lambda"]),
+    show_default="def, and bodies that exist stay",
+    help="The kind of function that the body of a scan becomes.",
+)
 @click.option(
     "--params",
     type=click.Choice(["closure", "carry"]),
-    help="How the body gets what does not change.",
+    show_default="closure, and scans that exist stay",
+    help="The way in which the body gets values that do not change.",
 )
 @click.option(
     "--call",
     "calls",
     multiple=True,
     metavar="EXPR",
-    help="Verify with this call; write only what is equal.",
+    help="A call to verify with, such as 'f(jnp.zeros(3), 5)'; only what is equal is written.",
 )
-@click.option("--verify", is_flag=True, help="Verify with calls that are configured or recorded.")
+@click.option(
+    "--verify", is_flag=True, help="Verify with the calls that are configured or recorded."
+)
 @click.option(
     "--timeout",
     type=click.FloatRange(min=1),
     default=300.0,
-    help="Seconds for a verification.",
+    help="The number of seconds that the verification of a file may take.",
 )
 @_PLATFORM
+@_PYTHON
 @click.option("--diff", is_flag=True, help="Show what would change; write nothing.")
 @click.option("--check", is_flag=True, help="Write nothing; exit 1 if something would change.")
 @_common
@@ -160,7 +202,8 @@ _UNROLL = click.option(
 def convert(ctx: click.Context, /, **options: Any) -> None:
     """Rewrites the loops of the targets in place.
 
-    TARGET is file.py, a directory, file.py::function, file.py:LINE, or - for stdin.
+    TARGET is file.py, a directory, file.py::function, file.py:LINE, or - for stdin. A
+    place may be given as it is reported: file.py:LINE:COLUMN, 'file.ipynb:cell 3:LINE'.
     """
     from forscan.commands import convert as run
 
@@ -168,7 +211,13 @@ def convert(ctx: click.Context, /, **options: Any) -> None:
 
 
 @main.command()
-@click.option("--to", type=_TO, default=None, help="The form asked about (default: scan).")
+@click.option(
+    "--to",
+    type=_TO,
+    default=None,
+    show_default="as configured, else scan",
+    help="The form that is asked about.",
+)
 @click.option("--no-cache", is_flag=True, help="Neither use nor keep earlier answers.")
 @_common
 @click.pass_context
@@ -187,18 +236,23 @@ def check(ctx: click.Context, /, **options: Any) -> None:
     "calls",
     multiple=True,
     metavar="EXPR",
-    help="A call such as 'f(jnp.zeros(3), 5)' (default: as configured, or recorded).",
+    show_default="those that are configured, else recorded",
+    help="A call to compare, such as 'f(jnp.zeros(3), 5)'; may be repeated.",
 )
 @click.option(
     "--timeout",
     type=click.FloatRange(min=1),
     default=300.0,
-    help="Seconds for all calls.",
+    help="The number of seconds that all calls together may take.",
 )
 @_PLATFORM
-@click.option("--python", default=sys.executable, help="The interpreter that runs your code.")
-@click.option("--markdown", is_flag=True, help="Verdicts and tables for a pull request.")
-@click.option("--output-format", type=VERDICTS, default="full", help="How results are shown.")
+@_PYTHON
+@click.option(
+    "--markdown", is_flag=True, help="Show verdicts and tables as Markdown, for a pull request."
+)
+@click.option(
+    "--output-format", type=VERDICTS, default="full", help="The format in which results are shown."
+)
 @click.argument("targets", nargs=-1, required=True, metavar="TARGET | BEFORE.py AFTER.py")
 @click.pass_context
 def verify(ctx: click.Context, /, **options: Any) -> None:
@@ -214,25 +268,38 @@ def verify(ctx: click.Context, /, **options: Any) -> None:
 
 @main.command()
 @click.option(
-    "--call", metavar="EXPR", help="A call such as 'f(jnp.ones(3))' (default: a recorded one)."
+    "--call",
+    metavar="EXPR",
+    show_default="a recorded one",
+    help="The call to measure, such as 'f(jnp.ones(3))'.",
 )
 @click.option(
     "--calls",
     multiple=True,
     type=click.IntRange(1),
     metavar="N",
-    help="How often it is made; may be repeated (default: 1, 100, 1000, 10000).",
+    show_default="1, 100, 1000 and 10000",
+    help="The number of times that the call is made; may be repeated.",
 )
 @click.option("--grad", is_flag=True, help="Measure value and gradient together.")
-@click.option("--plot", metavar="FILE", help="Draw compiling against running (PNG or SVG).")
-@click.option("--write", is_flag=True, help="Give the file the best form, for one --calls N.")
-@click.option("--all", "everything", is_flag=True, help="Treat all functions as traced.")
 @click.option(
-    "--timeout", type=click.FloatRange(min=1), default=600.0, help="Seconds for everything."
+    "--plot",
+    metavar="FILE",
+    help="The picture to draw of what compiling and running cost (PNG or SVG).",
+)
+@click.option("--write", is_flag=True, help="Give the file the best form, for one --calls N.")
+@click.option("--all", "everything", is_flag=True, help="Treat all functions as traced by JAX.")
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=1),
+    default=600.0,
+    help="The number of seconds that all of it may take.",
 )
 @_PLATFORM
-@click.option("--python", default=sys.executable, help="The interpreter that runs your code.")
-@click.option("--output-format", type=OUTPUT, default="full", help="How results are shown.")
+@_PYTHON
+@click.option(
+    "--output-format", type=TABLES, default="full", help="The format in which results are shown."
+)
 @click.argument("target", metavar="TARGET")
 @click.pass_context
 def tune(ctx: click.Context, /, **options: Any) -> None:

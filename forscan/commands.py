@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,7 +11,7 @@ import click
 
 from forscan import streams
 from forscan.config import Config, ConfigError
-from forscan.files import reason, replace_content
+from forscan.files import TargetError, parse_target, reason, replace_content
 from forscan.jobs import Job, collect
 from forscan.options import Options, from_stdin, settings
 from forscan.recording import with_traced
@@ -24,6 +25,7 @@ Look = Callable[[list[Job], int | None], list[FileResult]]
 
 
 def convert(options: Options) -> int:
+    _check_usage(options)
     if options["calls"] or options["verify"]:
         from forscan.verified import verified
 
@@ -38,18 +40,39 @@ def convert(options: Options) -> int:
     if from_stdin(options):
         _show_stdin(found, options)
     else:
-        _show(found, options, "would convert" if dry else "converted")
+        _show(found, options)
     return _exit_code(found)
 
 
 def check(options: Options) -> int:
+    _check_usage(options)
     found = _find(options, run if options["no_cache"] else check_files)
     found.results = [r.tried().quiet() for r in found.results]
-    _show(found, options, "found")
+    _show(found, options)
     for result in found.results if options["output_format"] in _LINES else ():
         for comment in result.unused:
             click.echo(_error(result.path, comment))
     return _exit_code(found)
+
+
+def _check_usage(options: Options) -> None:
+    """What no file can make right is said before a file is looked at.
+
+    Raises:
+      click.UsageError: with what is wrong.
+    """
+    targets, since = options["targets"], options["since"] is not None
+    if "-" in targets and not from_stdin(options):
+        raise click.UsageError("-: stdin can only be the one and only target")
+    if since and from_stdin(options):
+        raise click.UsageError("--since asks git about files, and stdin is none")
+    for text in targets if since else ():
+        with contextlib.suppress(TargetError):  # that comes later, and the others are done
+            if parse_target(text).selection.line is not None:
+                raise click.UsageError(
+                    f"--since asks about the loops that have changed, and {text} names one: "
+                    "leave out the option or the line"
+                )
 
 
 @dataclass
@@ -109,6 +132,7 @@ def _informed(
 
 def _find_in_stdin(options: Options) -> _Found:
     from forscan.api import convert_bytes
+    from forscan.unparsable import unparsable
 
     path = Path(options["stdin_filename"])
     try:
@@ -117,6 +141,8 @@ def _find_in_stdin(options: Options) -> _Found:
         _complain(str(e))
         return _Found([], failed=True)
     result = convert_bytes(streams.read_stdin(), path, config)
+    if not result.outcomes and result.error is None:
+        result = replace(result, error=unparsable(result.before, path))
     return _Found([_informed(result, options, config, ())])
 
 
@@ -147,7 +173,7 @@ def _document(results: list[FileResult], output: str) -> str | None:
     return None
 
 
-def _show(found: _Found, options: Options, verb: str) -> None:
+def _show(found: _Found, options: Options) -> None:
     results, output = found.results, options["output_format"]
     diff = options.get("diff", False)
     document = _document(results, output)
@@ -159,7 +185,7 @@ def _show(found: _Found, options: Options, verb: str) -> None:
         for line in _lines(result, results, output):
             click.echo(line, err=diff)
     _show_errors(results)
-    click.echo(summary(results, verb), err=True)
+    click.echo(summary(results), err=True)
 
 
 def _show_diff(result: FileResult) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import stat
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from forscan.types import Selection
@@ -33,14 +34,27 @@ class Target:
     selection: Selection
 
 
+_PLACES = tuple(
+    re.compile(form)
+    for form in (
+        r"(?P<path>.+):(?P<line>[0-9]{1,9})",
+        r"(?P<path>.+):(?P<line>[0-9]{1,9}):[0-9]{1,9}",
+        r"(?P<path>.+):cell (?P<cell>[0-9]{1,9})",
+    )
+)
+
+
 def parse_target(text: str) -> Target:
     """`file.py`, `file.py::function`, `file.py:LINE` or a directory.
+
+    A place is taken as it is reported, too: `file.py:LINE:COLUMN`, and in notebooks
+    `file.ipynb:cell N:LINE:COLUMN` or `file.ipynb:cell N`.
 
     Raises:
       TargetError: there is no such file or directory.
     """
     if text == "-":
-        raise TargetError("-: stdin can only be the one and only target")
+        raise TargetError("-: stdin is no target here, only for `convert` and `check`, alone")
     if text and _exists(text):
         return Target(Path(text), Selection())
     path, sep, function = text.rpartition("::")
@@ -48,10 +62,36 @@ def parse_target(text: str) -> Target:
         if not function:
             raise TargetError(f"{text}: no function is named behind ::")
         return Target(Path(path), Selection(function=function))
-    path, sep, line = text.rpartition(":")
-    if sep and line.isdecimal() and len(line) < 10 and _is_file(path):
-        return Target(Path(path), Selection(line=int(line)))
+    for form in _PLACES:
+        match = form.fullmatch(text)
+        if match is not None:
+            path, selection = _in_cell(match["path"], _place(match))
+            if _is_file(path):
+                return Target(Path(path), _checked(text, path, selection))
     raise TargetError(f"{text}: {_why_not(text)}")
+
+
+def _place(match: re.Match[str]) -> Selection:
+    line, cell = (match.groupdict().get(name) for name in ("line", "cell"))
+    return Selection(line=int(line) if line else None, cell=int(cell) if cell else None)
+
+
+def _in_cell(path: str, selection: Selection) -> tuple[str, Selection]:
+    """A path without the cell behind it, and the place in that cell."""
+    match = None if _is_file(path) else _PLACES[-1].fullmatch(path)
+    if match is None or selection.line is None:
+        return path, selection
+    return match["path"], replace(selection, cell=int(match["cell"]))
+
+
+def _checked(text: str, path: str, selection: Selection) -> Selection:
+    is_notebook = path.endswith(".ipynb")
+    if is_notebook and selection.cell is None:
+        named = f"name one as '{path}:cell N:LINE'"
+        raise TargetError(f"{text}: the lines of a notebook count in its cells: {named}")
+    if not is_notebook and selection.cell is not None:
+        raise TargetError(f"{text}: only a notebook has cells")
+    return selection
 
 
 def _exists(text: str) -> bool:

@@ -16,11 +16,16 @@ from forscan.types import Selection
 
 @dataclass(frozen=True)
 class Job:
-    """One file: how it was named first, which loops are meant, and what to do."""
+    """One file: how it was named first, which loops are meant, and what to do.
+
+    Attributes:
+      named: whether somebody has named it, who wants to hear that it is no Python.
+    """
 
     path: Path
     selections: tuple[Selection, ...]
     config: Config
+    named: bool = False
 
 
 @dataclass
@@ -46,7 +51,8 @@ def collect(
     Args:
       targets: as they stand on the command line.
       settings: the configuration that holds in a folder; may raise ConfigError.
-      force_exclude: whether files that are named can be excluded as well.
+      force_exclude: whether a program names the files: then they are treated like those
+        that are found in folders.
     """
     return _Collector(settings, force_exclude).run(targets)
 
@@ -70,7 +76,7 @@ class _Collector:
             if target.path.is_dir():
                 self._walk(target)
             else:
-                self._add(target)
+                self._add(target, named=not self.force_exclude)
         return Jobs(list(self.found.values()), list(self.errors), self.notes)
 
     def _walk(self, target: Target) -> None:
@@ -82,13 +88,14 @@ class _Collector:
         if empty and len(self.errors) == before:
             self.notes.append(f"{target.path}: no Python files")
 
-    def _add(self, target: Target) -> None:
+    def _add(self, target: Target, named: bool = False) -> None:
         config = self.config(target.path.parent)
         if config is None or (self.force_exclude and config.excludes_named(target.path)):
             return
         file = os.path.realpath(target.path)
         job = self.found.get(file) or Job(target.path, (), with_traced(config, target.path))
-        self.found[file] = replace(job, selections=(*job.selections, target.selection))
+        selections = (*job.selections, target.selection)
+        self.found[file] = replace(job, selections=selections, named=job.named or named)
 
     def _config(self, folder: Path) -> Config | None:
         try:

@@ -138,7 +138,8 @@ class _KeptRun(_Run):
         ]
 
     def _key(self, job: Job, content: bytes | None, summed: bool) -> str:
-        return self.cache.key(job.path, content or b"", job.config, job.selections, summed)
+        asked = (job.config, job.selections, job.named, summed)
+        return self.cache.key(job.path, content or b"", *asked)
 
     def _recalled(self, job: Job, summed: bool) -> _Looked | None:
         content = _content(job.path)
@@ -241,10 +242,20 @@ def _one(job: Job, summed: bool) -> _Looked:
         warnings.simplefilter("ignore")
         sum_ = _summary(job, content) if summed else None
     if set(job.selections) <= {Selection()} and is_quiet(content, job.path, job.config):
-        return _Looked(FileResult(job.path, content, content), sum_)
+        return _Looked(_heard(FileResult(job.path, content, content), job), sum_)
     from forscan.api import convert_bytes  # and with it all the rest
 
-    return _Looked(convert_bytes(content, job.path, job.config, *job.selections), sum_)
+    result = convert_bytes(content, job.path, job.config, *job.selections)
+    return _Looked(_heard(result, job), sum_)
+
+
+def _heard(result: FileResult, job: Job) -> FileResult:
+    """The result, with what is wrong with a file that was named and that holds no loop."""
+    if not job.named or result.outcomes or result.error is not None:
+        return result
+    from forscan.unparsable import unparsable
+
+    return replace(result, error=unparsable(result.before, job.path))
 
 
 def _content_or_error(path: Path) -> bytes | FileResult:

@@ -20,7 +20,14 @@ _DEFINITION = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 _IMPORT = ast.Import | ast.ImportFrom
 
 
-def fault(before: Source, tree: ast.Module, after: str, converted: Iterable[int]) -> str | None:
+def fault(
+    before: Source,
+    tree: ast.Module,
+    after: str,
+    converted: Iterable[int],
+    *,
+    interactive: bool = False,
+) -> str | None:
     """What is wrong with a rewritten text, None if nothing is.
 
     Args:
@@ -28,11 +35,12 @@ def fault(before: Source, tree: ast.Module, after: str, converted: Iterable[int]
       tree: its syntax tree.
       after: what it became.
       converted: lines of the file in which loops begin that were converted.
+      interactive: whether it is made of the cells of a notebook.
     """
     source = Source(after)
     try:
         new_tree = source.parse()
-        check_compiles(new_tree)
+        check_compiles(new_tree, interactive=interactive)
     except SourceError as e:
         return f"the result does not parse: {e.message} (line {e.line})"
     except (SyntaxError, ValueError) as e:

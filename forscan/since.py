@@ -11,7 +11,6 @@ from functools import cache
 from pathlib import Path
 
 from forscan.jobs import Job
-from forscan.types import Selection
 
 _HUNK = re.compile(rb"^@@ -\S+ \+(\d+)(?:,(\d+))? @@", re.M)
 
@@ -26,8 +25,7 @@ class SinceError(Exception):
 def narrow(jobs: list[Job], revision: str) -> Iterator[Job]:
     """The jobs with the loops that have changed since a revision, or since the branch left it.
 
-    A loop that is asked for by its line stays, changed or not; a file that git does not
-    track is new.
+    A file that git does not track is new.
 
     Raises:
       SinceError: a file is in no repository, or there is no such revision.
@@ -36,13 +34,9 @@ def narrow(jobs: list[Job], revision: str) -> Iterator[Job]:
     for job in jobs:
         file = Path(os.path.realpath(job.path))
         lines = repository(file.parent).touched(file)
-        selections = tuple(_narrowed(s, lines) for s in job.selections)
+        selections = tuple(replace(s, touched=lines) for s in job.selections)
         if any(s.touched is None or s.touched for s in selections):
             yield replace(job, selections=selections)
-
-
-def _narrowed(selection: Selection, lines: frozenset[int] | None) -> Selection:
-    return selection if selection.line is not None else replace(selection, touched=lines)
 
 
 @dataclass(frozen=True)

@@ -56,6 +56,11 @@ def _tuned(options: Options, calls: tuple[int, ...]) -> tuple[Path, bytes, Tunin
     target = parse_target(options["target"])
     if target.path.is_dir():
         raise TargetError("tune takes one file, file.py::function or file.py:LINE")
+    if target.path.suffix == ".ipynb":
+        raise TargetError(
+            f"{target.path}: tune takes no notebooks, whose cells run one by one: "
+            "move the function to a module and tune that"
+        )
     try:
         content = target.path.read_bytes()
     except OSError as e:

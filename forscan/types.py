@@ -56,15 +56,19 @@ class Size:
         return self.trips < trips or (known and self.trips * (self.operations or 0) < operations)
 
     def __str__(self) -> str:
-        if self.trips is None and self.operations is None:
-            return "unrolled it is as long as its input"
+        times = "once for each iteration" if self.trips is None else _times(self.trips)
+        said = f"JAX writes the body out {times}"
         if self.operations is None:
-            return f"unrolled it is {self.trips} iterations"
+            return said
+        plural = "s" if self.operations != 1 else ""
         if self.trips is None:
-            plural = "s" if self.operations != 1 else ""
-            return f"unrolled it is {self.operations} operation{plural} in each iteration"
+            return f"{said}, {self.operations} operation{plural} each"
         whole = self.trips * self.operations
-        return f"unrolled it is {whole} operations ({self.trips} x {self.operations})"
+        return f"{said}: {whole} operations in all ({self.trips} x {self.operations})"
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
 
 
 def _spelled(form: str) -> str:
@@ -159,11 +163,20 @@ class Selection:
       function: the dotted name of a function.
       line: one in the loop.
       touched: lines; of several loops only those that stand on one of them are meant.
+      cell: the number of a cell of a notebook, in which the line counts.
+      above: the lines of the module that stand above that cell.
     """
 
     function: str | None = None
     line: int | None = None
     touched: frozenset[int] | None = None
+    cell: int | None = None
+    above: int = 0
+
+    def no_loop(self, file: str) -> str:
+        """That there is no loop at the line that it names."""
+        cell = "" if self.cell is None else f" of cell {self.cell}"
+        return f"no loop at line {self.line}{cell} in {file}"
 
 
 @dataclass(frozen=True)

@@ -61,6 +61,7 @@ def verified(options: Options) -> Callable[[FileResult], FileResult]:
                 result.after,
                 result.path,
                 calls,
+                python=options["python"],
                 platform=options["platform"],
                 timeout=options["timeout"],
             )
@@ -104,7 +105,7 @@ def informed(
     from forscan.verify import observe_source
 
     calls = calls_for(options, result.path, result.outcomes)
-    where = {name: options[name] for name in ("platform", "timeout")}
+    where = {name: options[name] for name in ("python", "platform", "timeout")}
     if not calls or result.texts:
         return result
     with _needing_jax():
@@ -130,9 +131,11 @@ def _taken_back(result: FileResult, found: Verification) -> FileResult:
 def verify_command(options: Options) -> int:
     """`forscan verify`: shows verdicts and costs, writes nothing."""
     from forscan.report.diff import unified
-    from forscan.report.verification import format_markdown, format_verification
+    from forscan.report.verification import format_markdown, format_verification, verdict
     from forscan.verify import VerifyUnavailable, verify_sources
 
+    if options["markdown"] and options["output_format"] != "full":
+        raise click.UsageError("--markdown is a format of its own: leave out --output-format")
     try:
         path, before, after, outcomes = _versions(options)
         calls = calls_for(options, path, outcomes)
@@ -159,6 +162,8 @@ def verify_command(options: Options) -> int:
         return 2
     if options["output_format"] == "json":
         click.echo(json.dumps([v.as_json() for v in found], indent=2))
+    elif options["output_format"] == "concise":
+        click.echo("\n".join(map(verdict, found)))
     elif options["markdown"]:
         click.echo("\n\n".join(map(format_markdown, found)))
     else:
@@ -177,7 +182,10 @@ def _versions(options: Options) -> tuple[Path, bytes, bytes | None, tuple[Outcom
     if len(targets) > 2 or any(t.path.is_dir() for t in targets):
         raise TargetError("verify takes one target, or two files")
     if any(t.path.suffix == ".ipynb" for t in targets):
-        raise TargetError("verify takes no notebooks, whose cells run one by one")
+        raise TargetError(
+            "verify takes no notebooks, whose cells run one by one: "
+            "move the function to a module and verify that"
+        )
     try:
         contents = [t.path.read_bytes() for t in targets]
     except OSError as e:

@@ -38,7 +38,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("reshape", "restyle"),
     ("plan",),
     ("chosen", "moved", "notebook"),
-    ("api",),
+    ("api", "unparsable"),
     ("files", "memory", "options", "recorder", "recording", "streams", "verify"),
     ("tune",),
     ("report",),

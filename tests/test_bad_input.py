@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -32,8 +33,8 @@ BOM = b"\xef\xbb\xbf"
 
 def complaints(done: subprocess.CompletedProcess[str]) -> list[str]:
     """The lines on stderr without the summary."""
-    summaries = ("found: ", "converted: ", "would convert: ")
-    return [line for line in done.stderr.splitlines() if not line.startswith(summaries)]
+    summary = re.compile(r"(\d+|no) loops? in \d+ files?\b")
+    return [line for line in done.stderr.splitlines() if not summary.match(line)]
 
 
 def complaint(done: subprocess.CompletedProcess[str]) -> str:
@@ -161,6 +162,39 @@ def test_broken_file(forscan: Run, tmp_path: Path, content: bytes, message: str)
     assert (tmp_path / "good.py").read_bytes() == DECAY_SCAN
 
 
+# As above, with no word in them that is looked for.
+DULL = [b"def f(:\n", b"x = (1,\n", b"return 3\n", b"# \xff\n", b"x = '\x00'\n", b"for x in y:\n"]
+
+
+@pytest.mark.parametrize("content", DULL)
+def test_broken_file_without_candidates(forscan: Run, tmp_path: Path, content: bytes) -> None:
+    """Who names it is told; in a folder, or named by a program, it costs a look at its words."""
+    (tmp_path / "bad.py").write_bytes(content)
+    (tmp_path / "good.py").write_bytes(DECAY)
+    for target in ("bad.py", "bad.py:1", "bad.py::f"):
+        for command in (("check",), ("convert",), ("convert", "--diff")):
+            done = forscan(*command, target)
+            assert done.returncode == 2, (command, target)
+            assert complaints(done)[0].startswith("bad.py:1:") and "FSC901" in complaints(done)[0]
+    done = forscan("convert", "--check", "-", stdin=content)
+    assert (done.returncode, "FSC901" in complaint(done)) == (2, True)
+    assert forscan("convert", "--force-exclude", "bad.py").returncode == 0
+    done = forscan("convert", ".")
+    assert (done.returncode, complaints(done)) == (0, [])
+    assert (tmp_path / "good.py").read_bytes() == DECAY_SCAN
+    assert (tmp_path / "bad.py").read_bytes() == content
+
+
+def test_broken_file_that_is_named_among_many(forscan: Run, tmp_path: Path) -> None:
+    """Answers that are kept do not mix the two."""
+    for number in range(20):
+        (tmp_path / f"f{number:02}.py").write_bytes(b"x = (\n")
+    names = sorted(path.name for path in tmp_path.iterdir())
+    for _ in range(2):
+        assert forscan("check", ".").returncode == 0
+        assert len(complaints(forscan("check", *names))) == 20
+
+
 @pytest.mark.parametrize("content, message", BROKEN)
 def test_broken_stdin_comes_back(content: bytes, message: str) -> None:
     """What a filter in an editor relies on; the command writes `after` in any case."""
@@ -182,7 +216,7 @@ def test_everything_that_can_be_done_is_done(forscan: Run, tmp_path: Path) -> No
     targets = ("gone.py", "odd/a.py", "broken.py", "good.py")
     done = forscan("convert", "--output-format", "json", *targets)
     assert done.returncode == 2
-    assert [row["file"] for row in json.loads(done.stdout)] == ["good.py"]
+    assert [row["file"] for row in json.loads(done.stdout)] == ["broken.py", "good.py"]
     heads = [line.removeprefix("forscan: ").split(":")[0] for line in complaints(done)]
     assert heads == ["gone.py", str(tmp_path / "odd" / "pyproject.toml"), "broken.py"]
     assert (tmp_path / "good.py").read_bytes() == DECAY_SCAN

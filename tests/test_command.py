@@ -11,11 +11,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 
 from forscan.api import convert_bytes
+from forscan.cli import main
 from forscan.config import Config
-from tests.conftest import ROOT, Run
+from tests.conftest import FIXTURES, ROOT, Run
 from tests.samples import DECAY, DECAY_SCAN, MIXED
 
 FORI = """\
@@ -91,7 +93,7 @@ def test_convert_rewrites_in_place(forscan: Run, tmp_path: Path) -> None:
     assert done.returncode == 0
     assert (tmp_path / "a.py").read_text() == DECAY_SCAN
     assert "a.py:6:5: converted" in done.stdout
-    assert "1 converted in 1 file" in done.stderr
+    assert "1 loop in 1 file: 1 converted" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -198,7 +200,7 @@ def test_check_finds_and_writes_nothing(forscan: Run, tmp_path: Path) -> None:
     assert (tmp_path / "a.py").read_text() == MIXED
     for line in ("a.py:7:5: convertible", "a.py:14:5: refused", "a.py:21:5: skipped"):
         assert line in done.stdout
-    assert "1 convertible, 1 refused, 1 skipped in 1 file" in done.stderr
+    assert "3 loops in 1 file: 1 convertible, 1 refused, 1 skipped" in done.stderr
 
 
 @pytest.mark.parametrize("text", [NOISY, PLAIN, DECAY_SCAN, "x = 1\n"])
@@ -244,6 +246,18 @@ def test_check_asks_about_the_form_that_is_given(forscan: Run, tmp_path: Path) -
         ("convert", "--to", "for", "--body", "def", "a.py"),
         ("convert", "--to", "for", "--params", "carry", "a.py"),
         ("check", "-", "nosuch.py"),
+        ("convert", "a.py", "-"),
+        ("convert", "-", "a.py"),
+        ("convert", "--since", "HEAD", "-"),
+        ("convert", "--since", "HEAD", "a.py:6"),
+        ("check", "--since", "HEAD", ".", "a.py:6:5"),
+        ("verify", "-", "--call", "f()"),
+        ("tune", "-", "--call", "f()"),
+        ("tune", "--output-format", "sarif", "a.py", "--call", "f()"),
+        ("tune", "--output-format", "github", "a.py", "--call", "f()"),
+        ("tune", "--output-format", "concise", "a.py", "--call", "f()"),
+        ("verify", "--output-format", "sarif", "a.py", "--call", "f()"),
+        ("verify", "--output-format", "json", "--markdown", "a.py", "--call", "f()"),
     ],
     ids=lambda v: " ".join(v)[:40],
 )
@@ -275,7 +289,7 @@ def test_directory_is_walked(forscan: Run, tmp_path: Path) -> None:
     write(tmp_path, dict.fromkeys([*inside, *outside], DECAY))
     done = forscan("convert", ".")
     assert done.returncode == 0
-    assert "2 converted in 2 files" in done.stderr
+    assert "2 loops in 2 files: 2 converted" in done.stderr
     changed = [n for n in inside + outside if (tmp_path / n).read_text() != DECAY]
     assert changed == inside
 
@@ -403,6 +417,8 @@ def f(x):
         ("a.py:1", "no loop at line 1 in a.py"),
         ("a.py:0", "no loop at line 0 in a.py"),
         ("a.py:9999", "no loop at line 9999 in a.py"),
+        ("a.py:9999:3", "no loop at line 9999 in a.py"),
+        ("a.py:cell 3:1", "a.py:cell 3:1: only a notebook has cells"),
         ("empty.py:1", "no loop at line 1 in empty.py"),
         ("empty.py::f", "no function f in empty.py"),
     ],
@@ -434,6 +450,16 @@ def test_line_target(forscan: Run, tmp_path: Path, line: int, left: list[int]) -
     text = (tmp_path / "a.py").read_text()
     assert text.count("for _") == 1
     assert f"for _ in range({'3' if left == [6] else '5'})" in text
+
+
+def test_place_as_it_is_reported_is_a_target(forscan: Run, tmp_path: Path) -> None:
+    """With its column, as editors and our own lines have it."""
+    write(tmp_path, {"a.py": NESTED})
+    shown = lines(forscan("check", "--output-format", "concise", "a.py").stdout)
+    place = shown[1].partition(": ")[0]
+    assert place == "a.py:8:9"
+    (row,) = rows(forscan("convert", "--output-format", "json", place))
+    assert (row["line"], row["status"]) == (8, "converted")
 
 
 def test_line_target_needs_no_mark(forscan: Run, tmp_path: Path) -> None:
@@ -569,7 +595,7 @@ def test_check_reads_stdin(forscan: Run) -> None:
     done = forscan("check", "-", "--stdin-filename", "a.py", stdin=DECAY)
     assert done.returncode == 1
     assert "a.py:6:5: convertible" in done.stdout
-    assert "1 convertible in 1 file" in done.stderr
+    assert "1 loop in 1 file: 1 convertible" in done.stderr
     done = forscan("check", "-", "--output-format", "json", stdin=DECAY)
     assert [row["file"] for row in rows(done)] == ["<stdin>"]
     assert forscan("check", "-", stdin=NOISY).returncode == 0
@@ -602,13 +628,43 @@ def test_concise_output_is_one_line_a_loop(forscan: Run, tmp_path: Path) -> None
     assert all(form.fullmatch(line) for line in shown)
 
 
+def test_concise_output_is_short(forscan: Run, tmp_path: Path) -> None:
+    """Of each refusal in the examples: what was found, and not what follows from it."""
+    paths = sorted(FIXTURES.glob("refuse/*.py"))
+    done = forscan("check", "--output-format", "concise", *map(str, paths))
+    shown = [line.partition(" refused ")[2] for line in lines(done.stdout) if " refused " in line]
+    assert len(shown) > 50
+    assert max(map(len, shown)) <= 100
+    assert all(re.search(r"[^ ;:,]$", line) for line in shown)
+
+
+# Options that do nothing where they are not given.
+WITHOUT_DEFAULT = {"since", "unroll", "calls", "plot"}
+
+
+def test_help_has_sentences_and_defaults() -> None:
+    """Each option is told in a sentence, with what holds where it is not given."""
+    for command in main.commands.values():
+        for option in command.params:
+            if not isinstance(option, click.Option):
+                continue
+            said = option.help or ""
+            assert said.endswith(".") and len(said.split()) > 4, (command.name, option.name)
+            shown = isinstance(option.show_default, str) or isinstance(
+                option.default, str | int | float
+            )
+            optional = option.is_flag or option.name in WITHOUT_DEFAULT
+            assert shown or optional, (command.name, option.name)
+    assert main.context_settings["show_default"]
+
+
 def test_skipped_loops_are_counted_only_where_there_are_many_files(
     forscan: Run, tmp_path: Path
 ) -> None:
     write(tmp_path, {"a.py": PLAIN, "b.py": PLAIN})
     done = forscan("check", ".")
     assert done.stdout == ""
-    assert "2 skipped in 2 files" in done.stderr
+    assert "2 loops in 2 files: 2 skipped" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -631,6 +687,25 @@ def test_json_output_without_loops_is_an_empty_list(forscan: Run, tmp_path: Path
     write(tmp_path, {"a.py": "x = 1\n"})
     done = forscan("check", "--output-format", "json", "a.py", "missing.py")
     assert rows(done) == []
+
+
+def test_json_has_what_could_not_be_treated(forscan: Run, tmp_path: Path) -> None:
+    """A program that reads stdout alone sees each file that went wrong."""
+    write(tmp_path, {"a.py": DECAY, "b.py": "def (\n", "c.py": f"{DECAY}x = (\n"})
+    for command in (("check",), ("convert", "--diff"), ("convert",)):
+        found = rows_of_errors(forscan(*command, "--output-format", "json", "a.py", "b.py", "c.py"))
+        places = [(row["file"], row["line"], row["column"]) for row in found]
+        assert places == [("b.py", 1, 5), ("c.py", 9, 5)]
+
+
+def rows_of_errors(done: subprocess.CompletedProcess[str]) -> list[dict[str, Any]]:
+    assert done.returncode == 2
+    found = rows(done)
+    assert all(set(row) == KEYS for row in found)
+    assert {(r["code"], r["status"]) for r in found if r["status"] == "error"} == {
+        ("FSC901", "error")
+    }
+    return [row for row in found if row["status"] == "error"]
 
 
 @pytest.mark.parametrize(
@@ -899,7 +974,7 @@ def test_many_jobs_give_what_one_gives(forscan: Run, tmp_path: Path) -> None:
     assert one.returncode == two.returncode == 2
     assert two.stdout == one.stdout.replace("one/", "two/")
     assert two.stderr == one.stderr.replace("one/", "two/")
-    assert "15 not readable" not in one.stderr and "5 not readable" in one.stderr
+    assert "30 files" in one.stderr and "; 5 files with an error" in one.stderr
     for path in (tmp_path / "one").iterdir():
         assert path.read_bytes() == (tmp_path / "two" / path.name).read_bytes()
 
@@ -1039,6 +1114,17 @@ def narrow(mats, x):
         file.write_text(self.SOURCE)
         done = forscan("convert", "--to", "scan", "net.py::forward")
         assert "FSC202" in done.stdout and file.read_text() == self.SOURCE
+
+    def test_ways_out_work(self, forscan: Run, tmp_path: Path) -> None:
+        """Those that the refusal names: an annotation here, a call above."""
+        file = tmp_path / "net.py"
+        refused = DECAY.replace("range(4)", "ws").replace("ws[i]", "block(i)")
+        file.write_text(refused)
+        done = forscan("convert", "net.py")
+        assert "FSC202" in done.stdout
+        assert "Annotate ws as jax.Array" in done.stdout and "give --call" in done.stdout
+        file.write_text(refused.replace("(x, ws)", "(x, ws: jax.Array)"))
+        assert "1 converted" in forscan("convert", "net.py").stderr
 
     def test_unequal_layers_are_refused(self, forscan: Run, tmp_path: Path) -> None:
         file = tmp_path / "net.py"

@@ -78,6 +78,32 @@ def test_neovim(
     assert drive(command, environment, tmp_path, line, title) == after
 
 
+def test_neovim_starts_one_server(tmp_path: Path, environment: dict[str, str]) -> None:
+    """For all files of a folder, whatever the version of Neovim."""
+    if shutil.which("nvim") is None:
+        pytest.skip("Neovim is not installed: apt-get install neovim")
+    files = [tmp_path / f"{name}.py" for name in "abc"]
+    for file in files:
+        file.write_text(DECAY)
+    (tmp_path / "init.lua").write_text(snippet("lua"))
+    options = ["-u", str(tmp_path / "init.lua"), "-i", "NONE"]
+    done = subprocess.run(
+        ["nvim", "--headless", *options, "-c", f"luafile {DRIVERS / 'count.lua'}"],
+        cwd=tmp_path,
+        env={
+            **environment,
+            "FORSCAN_FILES": "|".join(map(str, files)),
+            "FORSCAN_OUT": str(tmp_path / "out"),
+        },
+        capture_output=True,
+        text=True,
+        timeout=180,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (tmp_path / "out").read_text().strip() == "1 for 3"
+
+
 @pytest.mark.parametrize("title, before, line, after", ACTIONS, ids=["scan", "fori", "for"])
 def test_emacs(
     tmp_path: Path, environment: dict[str, str], title: str, before: str, line: int, after: str

@@ -14,7 +14,7 @@ import pytest
 
 from forscan import __version__
 from tests.conftest import Run
-from tests.samples import DECAY
+from tests.samples import DECAY, DECAY_SCAN
 from tests.samples import MIXED as ORDINARY
 
 # A message with a sign that workflow commands write in another way.
@@ -45,14 +45,22 @@ def test_github_commands(forscan: Run, tmp_path: Path) -> None:
     done = forscan("check", "--output-format", "github", "a.py", "b.py")
     assert done.returncode == 2
     form = re.compile(
-        r"::(\w+) title=forscan \((FSC\d+) [\w-]+\),file=([^,]+),line=(\d+),col=(\d+)::"
+        r"::(\w+) title=forscan \((FSC\d+) [\w-]+\),file=([^,]+),line=(\d+),endLine=(\d+)"
+        r"(?:,col=(\d+),endColumn=(\d+))?::"
     )
     found = [form.match(line) for line in done.stdout.splitlines()]
     assert [m and m.groups() for m in found] == [
-        ("warning", "FSC101", "a.py", "7", "5"),
-        ("notice", "FSC302", "a.py", "14", "5"),
-        ("error", "FSC901", "b.py", "1", "14"),
+        ("warning", "FSC101", "a.py", "7", "8", None, None),
+        ("notice", "FSC302", "a.py", "14", "16", None, None),
+        ("error", "FSC901", "b.py", "1", "1", "14", "14"),
     ]
+
+
+def test_github_columns_of_a_loop_on_one_line(forscan: Run, tmp_path: Path) -> None:
+    """GitHub takes columns only where a place begins and ends on one line."""
+    write(tmp_path, {"a.py": DECAY_SCAN})
+    done = forscan("check", "--to", "for", "--output-format", "github", "a.py")
+    assert ",line=10,endLine=10,col=12,endColumn=51::" in done.stdout
 
 
 def test_github_commands_stand_on_one_line_each(forscan: Run, tmp_path: Path) -> None:
@@ -104,7 +112,30 @@ def test_sarif_has_results_and_their_rules(forscan: Run, tmp_path: Path) -> None
     region = {"startLine": 7, "startColumn": 5, "endLine": 8, "endColumn": 28}
     assert place["region"] == region
     related = found[1]["relatedLocations"][0]
-    assert related["physicalLocation"]["region"] == {"startLine": 15, "startColumn": 9}
+    end = {"endLine": 15, "endColumn": 24}
+    assert related["physicalLocation"]["region"] == {"startLine": 15, "startColumn": 9, **end}
+    for rule in driver["rules"]:
+        assert rule["id"] in rule["help"]["markdown"]
+        assert rule["help"]["text"] in rule["help"]["markdown"]
+
+
+def test_sarif_regions_have_ends(forscan: Run, tmp_path: Path) -> None:
+    """Of whatever is reported, in whatever kind of file."""
+    cells = [{"cell_type": "code", "source": t, "metadata": {}} for t in (MIXED, "for (")]
+    files = {
+        "a.py": MIXED.replace("range(4):", "range(4):  # forscan: ignore[FSC301]"),
+        "b.py": "for x in jax (\n",
+        "c.ipynb": json.dumps({"cells": cells, "metadata": {}, "nbformat": 4}),
+    }
+    write(tmp_path, files)
+    (tmp_path / "d.py").write_bytes(b"# \xff jax\nfor x in y: pass\n")
+    run = sarif(forscan, *files, "d.py")
+    assert {r["ruleId"] for r in run["results"]} == {"FSC101", "FSC302", "FSC901", "FSC903"}
+    for result in run["results"]:
+        for place in (*result["locations"], *result.get("relatedLocations", ())):
+            region = place["physicalLocation"]["region"]
+            start = (region["startLine"], region["startColumn"])
+            assert (region["endLine"], region["endColumn"]) >= start >= (1, 1)
 
 
 def test_sarif_of_nothing(forscan: Run, tmp_path: Path) -> None:
@@ -211,7 +242,10 @@ def again(x):
 
 def test_size_is_told(forscan: Run, tmp_path: Path) -> None:
     write(tmp_path, {"a.py": DECAY})
-    assert "note: unrolled it is 12 operations (4 x 3)" in forscan("check", "a.py").stdout
+    assert (
+        "note: JAX writes the body out 4 times: 12 operations in all (4 x 3)"
+        in forscan("check", "a.py").stdout
+    )
 
 
 # Suppressions.
@@ -372,6 +406,8 @@ def test_configured_calls(forscan: Run, tmp_path: Path) -> None:
     write(tmp_path, {"pyproject.toml": CALLS, "a.py": CALLED, "b.py": CALLED})
     done = forscan("verify", "a.py")
     assert (done.returncode, "equal" in done.stdout) == (0, True)
+    short = forscan("verify", "a.py", "--output-format", "concise").stdout
+    assert short.startswith("equal") and short.count("\n") == 1
     assert forscan("verify", "b.py").returncode == 2
     done = forscan("convert", "--verify", "a.py", "b.py")
     assert "lax.scan" in (tmp_path / "a.py").read_text()
@@ -416,7 +452,6 @@ def test_since_asks_about_changed_loops_only(forscan: Run, repository: Path) -> 
     write(repository, {"a.py": MIXED.replace("jnp.sin(x)", "jnp.cos(x)")})
     assert lines_since(forscan, ".") == [14]
     assert lines_since(forscan, "a.py::decay") == []
-    assert lines_since(forscan, "a.py:7") == [7]  # asked for
     write(repository, {"a.py": MIXED.replace("    return x", "    return x + 1", 1)})
     assert lines_since(forscan, ".") == []
     write(repository, {"a.py": MIXED.replace('        print(i, "50%")\n', "")})
@@ -430,6 +465,17 @@ def test_since_converts_changed_loops_only(forscan: Run, repository: Path) -> No
     text = (repository / "sub" / "b.py").read_text()
     assert text.startswith(DECAY) and text.count("lax.scan") == 1
     assert (repository / "a.py").read_text() == MIXED
+
+
+def test_since_and_what_git_cannot_say(forscan: Run, repository: Path) -> None:
+    """A loop that is named, and stdin: one of both is a slip."""
+    write(repository, {"a.py": MIXED.replace("jnp.sin(x)", "jnp.cos(x)")})
+    for target, said in (("a.py:7", "a.py:7 names one"), ("-", "stdin is none")):
+        done = forscan("convert", "--since", "main", ".", target) if target != "-" else None
+        done = done or forscan("convert", "--since", "main", "-", stdin=DECAY)
+        assert done.returncode == 2 and not done.stdout
+        assert said in done.stderr
+    assert "jnp.cos" in (repository / "a.py").read_text()
 
 
 def test_since_takes_new_files_whole(forscan: Run, repository: Path) -> None:

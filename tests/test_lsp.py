@@ -202,6 +202,31 @@ def test_ignoring(tmp_path: Path, line: int) -> None:
     play(tmp_path / "a.py", scenario)
 
 
+def test_no_edit_that_did_not_pass_the_self_check(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether the editor wants it with the action or when that is chosen."""
+    text, checks = DECAY, []
+
+    def failing(*_: Any, **__: Any) -> str:
+        checks.append(1)
+        return "made up"
+
+    monkeypatch.setattr("forscan.api.fault", failing)
+    for resolves in (True, False):
+        document = Document(text, tmp_path / "a.py", Config())
+        client = Client("utf-16", resolves=resolves, disabled=True, versioned=False)
+        found = actions(Request(document, "file:///a.py", 1, 7, client), ["refactor.rewrite"])
+        assert all(action.edit is None for action in found)
+        assert bool(checks) is not resolves  # who asks for the edit later waits for no check now
+        place = document.at(7)
+        assert place is not None
+        change = document.change(place, "scan")
+        assert change.text == text
+        assert change.outcome is not None and change.outcome.code == "FSC904"
+        checks.clear()
+
+
 # Texts as editors have them.
 
 ODD = {

@@ -846,19 +846,21 @@ def test_module_that_cannot_be_imported(forscan: Run, module: Path, head: str, r
 # Interpreters, modules in packages, usage.
 
 
-def test_interpreter_without_jax(forscan: Run, module: Path) -> None:
+@pytest.mark.parametrize("command", ["verify", "convert"])
+def test_interpreter_without_jax(forscan: Run, module: Path, command: str) -> None:
     bare = module.parent / "bare"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(bare)], check=True)
     python = str(bare / "bin" / "python")
-    done = forscan("verify", "a.py", "--call", "good(jnp.ones(3))", "--python", python)
+    done = forscan(command, "a.py", "--call", "good(jnp.ones(3))", "--python", python)
     assert done.returncode == 2
     last = done.stderr.splitlines()[-1]
     assert python in last and "pip install 'forscan[verify]'" in last
 
 
-def test_interpreter_that_is_not_there(forscan: Run, module: Path) -> None:
+@pytest.mark.parametrize("command", ["verify", "convert"])
+def test_interpreter_that_is_not_there(forscan: Run, module: Path, command: str) -> None:
     arguments = ("--call", "good(jnp.ones(3))", "--call", "good(jnp.ones(4))")
-    done = forscan("verify", "a.py", *arguments, "--python", "/no/such/python")
+    done = forscan(command, "a.py", *arguments, "--python", "/no/such/python")
     assert done.returncode == 2
     (line,) = done.stderr.splitlines()
     assert "/no/such/python" in line

@@ -61,6 +61,17 @@ def test_package_and_bundle(extension: Path, tmp_path: Path) -> None:
     assert "# fail 0" in done.stdout
 
 
+def test_without_a_server_it_is_said_what_to_install(extension: Path, tmp_path: Path) -> None:
+    """At once, by an interpreter without forscan and by one that is not there."""
+    (tmp_path / "bare").write_text(f'#!/bin/sh\nexec {sys.executable} -I -S "$@"\n')
+    (tmp_path / "bare").chmod(0o755)
+    for name in ("bare", "missing"):
+        done = npm(extension, "test", FORSCAN_PYTHON=str(tmp_path / name))
+        said = done.stdout + done.stderr
+        assert done.returncode != 0
+        assert "pip install '../..[lsp]'" in said and "FORSCAN_PYTHON=" in said, said
+
+
 def test_setting_of_the_readme_is_one() -> None:
     settings = json.loads(snippet("json"))
     assert settings.keys() <= MANIFEST["contributes"]["configuration"]["properties"].keys()

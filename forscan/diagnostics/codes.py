@@ -112,8 +112,9 @@ REGISTRY: dict[str, Entry] = _entries(
         "`lax.scan(f, init, [a, b])` reads a list as a pytree of xs and slices each "
         "array, without any error. Nothing in the source shows that this is one array.",
         "for layer in layers:\n    x = block(layer, x)",
-        "Annotate the parameter as jax.Array, or stack equal layers first: "
-        "`jax.tree.map(lambda *leaves: jnp.stack(leaves), *layers)`.",
+        "Annotate the parameter as jax.Array if it is one array. If it is a list of equal "
+        "layers, give `forscan convert --call` a call of the function: it sees that they are "
+        "equal, stacks them with `jax.tree.map` and `jnp.stack`, scans the stack, and verifies that.",
     ),
     Entry(
         "FSC203",

@@ -43,6 +43,11 @@ class Wanted:
         place = document.at(self.line)
         return None if place is None else document.change(place, self.to, **dict(self.style))
 
+    def outcome(self, document: Document) -> Outcome | None:
+        """What the change comes to if its text passes the self-check."""
+        place = document.at(self.line)
+        return None if place is None else document.outcome(place, self.to, **dict(self.style))
+
     def data(self, uri: str, version: int | None) -> dict[str, object]:
         style = dict(self.style)
         return {"uri": uri, "version": version, "line": self.line, "to": self.to, "style": style}
@@ -102,18 +107,20 @@ def _rewrites(request: Request, place: Place) -> Iterator[lsp.CodeAction]:
 
 
 def _rewrite(request: Request, wanted: Wanted, title: str) -> Iterator[lsp.CodeAction]:
-    change = wanted.of(request.document)
-    if change is None or change.outcome is None:
+    """The action; its text is checked here only where the editor wants the edit at once."""
+    change = None if request.client.resolves else wanted.of(request.document)
+    outcome = change.outcome if change is not None else wanted.outcome(request.document)
+    if outcome is None:
         return
     action = lsp.CodeAction(title, REWRITE)
-    if change.outcome.status is Status.CONVERTED:
-        if request.client.resolves:
-            action.data = wanted.data(request.uri, request.version)
-        else:
+    if outcome.status is Status.CONVERTED:
+        if change is not None:
             action.edit = edit(request, change)
+        else:
+            action.data = wanted.data(request.uri, request.version)
         yield action
     elif request.client.disabled and not wanted.style:
-        action.disabled = lsp.CodeActionDisabled(f"{change.outcome.code}: {change.outcome.message}")
+        action.disabled = lsp.CodeActionDisabled(f"{outcome.code}: {outcome.message}")
         yield action
 
 
@@ -155,7 +162,7 @@ def _quick(request: Request, place: Place) -> Iterator[lsp.CodeAction]:
 
 def _reported(document: Document, place: Place) -> Outcome | None:
     """The outcome in the form that the project asks for; None where that says nothing."""
-    outcome = document.change(place, document.config.to).outcome
+    outcome = document.outcome(place, document.config.to)
     return None if outcome is None or outcome.status is Status.SKIPPED else outcome
 
 

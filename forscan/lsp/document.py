@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from forscan.api import convert_bytes
+from forscan.api import Tentative, convert_bytes, convert_tentatively
 from forscan.chosen import LOOPS
 from forscan.config import Config
 from forscan.find.context import parse_module
@@ -65,6 +65,7 @@ class Document:
         self.text = text
         self.path = path
         self.config = config
+        self._offers: dict[tuple[Place, Config], Tentative] = {}
         self._changes: dict[tuple[Place, Config], Change] = {}
 
     @cached_property
@@ -100,27 +101,41 @@ class Document:
         around = [p for p in self.loops if p.statement <= line <= p.end_line]
         return around[-1] if around else None
 
-    def change(self, place: Place, to: str, **style: str) -> Change:
-        """What becomes of a loop in another form or style.
+    def outcome(self, place: Place, to: str, **style: str) -> Outcome | None:
+        """What a change comes to if its text passes the self-check, which waits until then.
 
         Args:
           place: one of `loops`.
           to: `scan`, `fori` or `for`.
           style: `body` or `params`.
         """
-        config = replace(self.config, to=to, unroll=None, **style)  # type: ignore[arg-type]
-        key = (place, config)
+        return _of_place(self._offer(place, self._styled(to, style)).outcomes, place)
+
+    def change(self, place: Place, to: str, **style: str) -> Change:
+        """What becomes of a loop in another form or style; the text has passed the self-check."""
+        key = (place, self._styled(to, style))
         if key not in self._changes:
-            self._changes[key] = self._changed(place, config)
+            result = self._offer(*key).checked()
+            outcome = _of_place(result.outcomes, place)
+            after = self.text if outcome is None else Source.decode(result.after).text
+            self._changes[key] = Change(outcome, after)
         return self._changes[key]
 
-    def _changed(self, place: Place, config: Config) -> Change:
-        result = convert_bytes(self._content, self.path, config, Selection(line=place.line))
-        span = (place.line, place.column)
-        found = [o for o in result.outcomes if (o.span.line, o.span.column) == span]
-        if not found:
-            return Change(None, self.text)
-        return Change(found[0], Source.decode(result.after).text)
+    def _styled(self, to: str, style: dict[str, str]) -> Config:
+        return replace(self.config, to=to, unroll=None, **style)  # type: ignore[arg-type]
+
+    def _offer(self, place: Place, config: Config) -> Tentative:
+        key = (place, config)
+        if key not in self._offers:
+            selection = Selection(line=place.line)
+            found = convert_tentatively(self._content, self.path, config, selection)
+            self._offers[key] = found
+        return self._offers[key]
+
+
+def _of_place(outcomes: tuple[Outcome, ...], place: Place) -> Outcome | None:
+    span = (place.line, place.column)
+    return next((o for o in outcomes if (o.span.line, o.span.column) == span), None)
 
 
 def _place(site: Site) -> Place:

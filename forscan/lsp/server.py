@@ -24,6 +24,7 @@ from forscan.lsp.actions import Client, Request, Wanted
 from forscan.lsp.diagnostics import diagnostics
 from forscan.lsp.document import Document
 from forscan.recording import with_traced
+from forscan.types import Status
 
 _PAUSE = 0.3  # seconds without a change before a text is looked at
 
@@ -166,6 +167,11 @@ def offer_actions(server: Server) -> None:
         if request.version != data["version"]:
             raise JsonRpcInvalidParams.of(ValueError("the text has changed in the meantime"))
         change = Wanted(data["line"], data["to"], tuple(data["style"].items())).of(request.document)
-        if change is not None:
+        if change is None or change.outcome is None:
+            return action
+        if change.outcome.status is Status.CONVERTED:
             action.edit = offered.edit(request, change)
+        else:  # it was offered before its text was checked
+            said = f"forscan: {change.outcome.code} {change.outcome.message}"
+            server.say(said, lsp.MessageType.Warning)
         return action

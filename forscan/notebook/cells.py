@@ -106,6 +106,22 @@ def _next(text: str, offset: int) -> int:
     return _skip(text, offset + 1) if text[offset] == "," else offset
 
 
+def lines_in_file(text: str, cell: Cell) -> Iterator[tuple[int, int]]:
+    """Lines of a notebook, and those of a cell that stand on them; all count from 1.
+
+    The head of the list goes with its first line, which may have been taken out.
+    """
+    items = [(cell.start, cell.end)]
+    if text[cell.start] == "[":
+        items = list(_items(text, cell.start))
+    yield text.count("\n", 0, cell.start) + 1, 1
+    line = 1
+    for start, end in items:
+        for _ in _lines(json.loads(text[start:end])):
+            yield text.count("\n", 0, start) + 1, line
+            line += 1
+
+
 def written(text: str, cell: Cell, source: str) -> str:
     """The JSON for a new source of a cell, in the style of the old one.
 

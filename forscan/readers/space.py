@@ -397,8 +397,8 @@ class _Reader:
                 node,
                 f"nothing shows that {shown} is one array; if it is a list or another "
                 "pytree, a scan would slice every array in it",
-                f"Annotate {shown} as jax.Array; equal layers can be stacked first: "
-                f"`jax.tree.map(lambda *leaves: jnp.stack(leaves), *{shown})`.",
+                f"Annotate {shown} as jax.Array if it is one array; if it is a list of equal "
+                "layers, give --call with a call: they are stacked then, and scanned.",
             )
         trips = (leading(node, self.context),)
         length = self.length_of(node)

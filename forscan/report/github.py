@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from forscan.diagnostics.codes import name_of
 from forscan.refusal import Refusal
 from forscan.report.place import from_here
-from forscan.types import FileResult, Outcome, Status
+from forscan.types import FileResult, Outcome, Span, Status
 
 _LEVELS = {Status.CONVERTIBLE: "warning", Status.CONVERTED: "notice", Status.REFUSED: "notice"}
 
@@ -18,10 +18,9 @@ def commands(result: FileResult) -> Iterator[str]:
         if outcome.status in _LEVELS:
             # GitHub knows no cells: what is in one is shown at the top of the file.
             in_file = outcome.cell is None
-            place = (outcome.span.line, outcome.span.column) if in_file else (1, 1)
-            yield _command(
-                _LEVELS[outcome.status], outcome.code, outcome.file, place, _message(outcome)
-            )
+            span = outcome.span if in_file else Span(1, 1, 1, 1)
+            level = _LEVELS[outcome.status]
+            yield _command(level, outcome.code, outcome.file, span, _message(outcome))
     for comment in result.unused:
         yield _found("warning", comment, result)
     if result.error is not None:
@@ -36,21 +35,26 @@ def _message(outcome: Outcome) -> str:
 
 
 def _found(level: str, found: Refusal, result: FileResult) -> str:
-    place = (found.line or 1, found.column or 1)
-    return _command(level, found.code, str(result.path), place, found.message)
+    line, column = found.line or 1, found.column or 1
+    if result.path.suffix == ".ipynb":
+        line = column = 1
+    span = Span(line, column, line, column)
+    return _command(level, found.code, str(result.path), span, found.message)
 
 
-def _command(level: str, code: str, file: str, place: tuple[int, int], message: str) -> str:
-    """A loop spans lines, and columns are for one line: it is shown at its head."""
+def _command(level: str, code: str, file: str, span: Span, message: str) -> str:
+    """GitHub knows columns of one line only, and drops those of a loop over several."""
     name = str(from_here(file))
-    properties = {
+    properties: dict[str, object] = {
         "title": f"forscan ({code} {name_of(code)})",
         "file": name,
-        "line": place[0],
-        "col": place[1],
+        "line": span.line,
+        "endLine": span.end_line,
     }
+    if span.line == span.end_line:
+        properties |= {"col": span.column, "endColumn": span.end_column}
     given = ",".join(f"{key}={_property(str(value))}" for key, value in properties.items())
-    text = f"{name}:{place[0]}:{place[1]}: {code} {message}"
+    text = f"{name}:{span.line}:{span.column}: {code} {message}"
     return f"::{level} {given}::{_data(text)}"
 
 

@@ -11,6 +11,7 @@ from forscan import __version__
 from forscan.diagnostics.codes import REGISTRY, Entry
 from forscan.refusal import Refusal
 from forscan.report.place import from_here
+from forscan.syntax.source import Source, SourceError, Text
 from forscan.types import FileResult, Outcome, Status
 
 _SCHEMA = (
@@ -18,6 +19,7 @@ _SCHEMA = (
 )
 _LEVELS = {Status.CONVERTIBLE: "warning", Status.CONVERTED: "note", Status.REFUSED: "note"}
 Json = dict[str, object]
+_TOP: Json = {"startLine": 1, "startColumn": 1, "endLine": 1, "endColumn": 1}
 
 
 def as_sarif(results: list[FileResult]) -> str:
@@ -41,38 +43,57 @@ def as_sarif(results: list[FileResult]) -> str:
 
 
 def _rows(result: FileResult) -> Iterator[Json]:
+    source = _source(result)
     for outcome in result.outcomes:
         if outcome.status in _LEVELS:
-            yield _row(outcome)
+            yield _row(outcome, source)
     for comment in result.unused:
-        yield _found("warning", comment, result)
+        yield _found("warning", comment, result, source)
     if result.error is not None:
-        yield _found("error", result.error, result)
+        yield _found("error", result.error, result, source)
 
 
-def _row(outcome: Outcome) -> Json:
+def _row(outcome: Outcome, source: Text) -> Json:
     span = outcome.span
     region: Json = {"startLine": span.line, "startColumn": span.column}
     region |= {"endLine": span.end_line, "endColumn": span.end_column}
     text = " ".join([f"{outcome.message}.", *dict.fromkeys(r.help for r in outcome.reasons)])
     if outcome.cell is not None:  # lines count in the cell there
-        text, region = f"Cell {outcome.cell}, line {span.line}: {text}", {"startLine": 1}
+        text, region = f"Cell {outcome.cell}, line {span.line}: {text}", _TOP
     row = _result(_LEVELS[outcome.status], outcome.code, text, outcome.file, region)
     related = [r for r in outcome.reasons if r.line is not None and outcome.cell is None]
     if related:
         row["relatedLocations"] = [
-            {"id": number, "message": {"text": r.message}, **_location(outcome.file, _point(r))}
+            {
+                "id": number,
+                "message": {"text": r.message},
+                **_location(outcome.file, _point(r, source)),
+            }
             for number, r in enumerate(related)
         ]
     return row
 
 
-def _found(level: str, found: Refusal, result: FileResult) -> Json:
-    return _result(level, found.code, f"{found.message}.", str(result.path), _point(found))
+def _found(level: str, found: Refusal, result: FileResult, source: Text) -> Json:
+    region = _TOP if result.path.suffix == ".ipynb" else _point(found, source)
+    return _result(level, found.code, f"{found.message}.", str(result.path), region)
 
 
-def _point(reason: Refusal) -> Json:
-    return {"startLine": reason.line or 1, "startColumn": reason.column or 1}
+def _source(result: FileResult) -> Text:
+    """The text that places are in; empty where there is none."""
+    try:
+        return Source.decode(result.before)
+    except SourceError:
+        return Text("")
+
+
+def _point(reason: Refusal, source: Text) -> Json:
+    """From a place to the end of its line, which is all that is known of the end."""
+    line, column = reason.line or 1, reason.column or 1
+    known = line <= len(source.line_starts)
+    end = len(source.line(line).rstrip("\r\n")) + 1 if known else column
+    region: Json = {"startLine": line, "startColumn": column}
+    return region | {"endLine": line, "endColumn": max(end, column)}
 
 
 def _result(level: str, code: str, text: str, file: str, region: Json) -> Json:
@@ -94,11 +115,20 @@ def _uri(path: PurePath) -> str:
 
 
 def _rule(entry: Entry) -> Json:
+    # No `helpUri`: the pages are files of this project, whose address is not part of it.
     whole = f"{entry.summary}. {entry.explanation}".strip()
     return {
         "id": entry.code,
         "name": entry.name,
         "shortDescription": {"text": entry.summary},
         "fullDescription": {"text": whole},
-        "help": {"text": entry.help},
+        "help": {"text": entry.help, "markdown": _markdown(entry)},
     }
+
+
+def _markdown(entry: Entry) -> str:
+    """What `forscan explain` says, for a page."""
+    parts = [f"**{entry.code} {entry.name}**: {entry.summary}.", entry.explanation]
+    parts += [f"```python\n{entry.example}\n```"] if entry.example else []
+    parts += [f"**What to do:** {entry.help}"]
+    return "\n\n".join(filter(None, parts))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import click
 
-from forscan.diagnostics.codes import name_of
+from forscan.diagnostics.codes import REGISTRY, name_of
 from forscan.refusal import Refusal
 from forscan.syntax.source import Source, Text
 from forscan.types import FileResult, Outcome, Status
@@ -17,12 +18,31 @@ _COLOURS = {
     Status.REFUSED: "yellow",
     Status.SKIPPED: "bright_black",
 }
+_SHORT = 80  # characters of a reason that fits on a line
+_CLAUSE = re.compile(r"(?:`[^`]*`|[^`:;]|[:;](?! ))+")
 
 
 def concise(outcome: Outcome) -> str:
-    """`path:line:column: CODE status message`."""
+    """`path:line:column: CODE status message`, where `full` has the rest of the message."""
     status = click.style(outcome.status.value, fg=_COLOURS[outcome.status])
-    return f"{outcome.place}: {outcome.code} {status} {outcome.message}"
+    return f"{outcome.place}: {outcome.code} {status} {_short(outcome)}"
+
+
+def _short(outcome: Outcome) -> str:
+    """What was found first, without what follows from it; how many other codes there are."""
+    if not outcome.reasons:
+        return outcome.message
+    found = _clause(outcome.reasons[0].message)
+    if len(found) > _SHORT:
+        found = REGISTRY[outcome.code].summary
+    others = len({r.code for r in outcome.reasons} - {outcome.code})
+    return f"{found} (and {others} more)" if others else found
+
+
+def _clause(message: str) -> str:
+    """A message up to its first colon or semicolon that stands in no code."""
+    match = _CLAUSE.match(message)
+    return match.group() if match else message
 
 
 def full(outcome: Outcome, result: FileResult) -> str:

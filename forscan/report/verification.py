@@ -11,7 +11,7 @@ from forscan.verify.result import Cost, Verification, preparation, run_alike
 
 def format_verification(found: Verification) -> str:
     """The verdict line, the cost table and when the dearer compile has paid back."""
-    lines = [_verdict(found), *(f"  {line}" for line in _difference(found))]
+    lines = [verdict(found), *(f"  {line}" for line in _difference(found))]
     if found.before is not None and found.after is not None:
         lines += _table(found.before, found.after)
         lines += [f"  {note}" for note in _fits(found)]
@@ -21,7 +21,8 @@ def format_verification(found: Verification) -> str:
     return "\n".join(lines)
 
 
-def _verdict(found: Verification) -> str:
+def verdict(found: Verification) -> str:
+    """The answer in one line, with what it rests on."""
     if found.status != "equal":
         return f"{found.status}: {found.call}: {found.reason}"
     if found.raises:
@@ -63,7 +64,7 @@ def _gradient(found: Verification) -> str:
 def format_markdown(found: Verification) -> str:
     """The same for a pull request: the verdict, a table, and the machine's share in it."""
     lines = [f"**{found.status}** ({found.evidence})" if found.evidence else f"**{found.status}**"]
-    lines = [f"{lines[0]}: `{found.call}`", "", _verdict(found).partition(f"{found.call}")[2][2:]]
+    lines = [f"{lines[0]}: `{found.call}`", "", verdict(found).partition(f"{found.call}")[2][2:]]
     lines += [f"\n{line[0].upper()}{line[1:]}." for line in _difference(found)]
     if found.before is not None and found.after is not None:
         head, *rows = _rows(found.before, found.after)

@@ -24,7 +24,13 @@ def parse_expression(text: str) -> ast.expr:
         return ast.parse(text, mode="eval").body
 
 
-def check_compiles(code: str | ast.Module) -> None:
-    """Raises what Python raises where it would not compile a module."""
+def check_compiles(code: str | ast.Module, *, interactive: bool = False) -> None:
+    """Raises what Python raises where it would not compile a module.
+
+    Args:
+      code: the module.
+      interactive: whether `await` may stand outside of functions, as in a notebook.
+    """
+    flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT if interactive else 0
     with _ONE_AT_A_TIME:
-        compile(code, "<file>", "exec", dont_inherit=True)
+        compile(code, "<file>", "exec", flags, dont_inherit=True)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import accumulate
 
-from forscan.syntax.parsing import parse
+from forscan.syntax.parsing import check_compiles, parse
 
 _NEWLINE = re.compile(r"\r\n|\r|\n")
 _BOM = b"\xef\xbb\xbf"
@@ -197,3 +197,24 @@ class Source(Text):
         """The newline of the line that holds the offset: new lines follow it."""
         match = _NEWLINE.search(self.text, offset) or _NEWLINE.search(self.text)
         return match.group() if match else "\n"
+
+
+@lru_cache(maxsize=4)
+def compiled(source: Source, interactive: bool = False) -> ast.Module:
+    """The tree of a file that compiles, which asks for more than parsing does.
+
+    Args:
+      source: the file.
+      interactive: whether it is made of the cells of a notebook.
+
+    Raises:
+      SourceError: it is no module that Python would import.
+    """
+    try:
+        tree = source.parse()
+        check_compiles(tree, interactive=interactive)
+        return tree
+    except SyntaxError as e:
+        raise SourceError(f"syntax error: {e.msg}", e.lineno or 1, e.offset or 1) from None
+    except ValueError as e:
+        raise SourceError(str(e)) from None

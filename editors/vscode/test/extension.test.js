@@ -2,6 +2,7 @@
 // FORSCAN_PYTHON names the interpreter that has forscan[lsp].
 
 const assert = require("node:assert/strict");
+const { spawnSync } = require("node:child_process");
 const Module = require("node:module");
 const path = require("node:path");
 const { after, before, test } = require("node:test");
@@ -44,8 +45,18 @@ async function until(what, condition) {
   throw new Error(`no ${what}`);
 }
 
+const python = process.env.FORSCAN_PYTHON ?? "python3";
+const asked = spawnSync(python, ["-P", "-c", "import forscan.lsp.server"], { encoding: "utf8" });
+if (asked.status !== 0) {
+  const said = asked.error ? asked.error.message : asked.stderr.trim().split("\n").at(-1);
+  console.error(`These tests need an interpreter with forscan[lsp], and ${python} is none: ${said}
+Install it, as by: python3 -m venv .venv && .venv/bin/pip install '../..[lsp]'
+and name it: FORSCAN_PYTHON=.venv/bin/python npm test`);
+  process.exit(1);
+}
+
 before(async () => {
-  state.settings.interpreter = process.env.FORSCAN_PYTHON ?? "python3";
+  state.settings.interpreter = python;
   vscode.workspace.textDocuments.push(document);
   vscode.window.activeTextEditor = { document, selection: { active: new Position(6, 0) } };
   await extension.activate(context);
