@@ -489,7 +489,7 @@ class Cell:
 # Call -> what the reason has to name.
 DIFFERENT = {
     "value(jnp.ones(3))": ["values differ", "index [0]", "2.0 became 3.0"],
-    "value(1.5)": ["values differ", "3.0 became 4.5"],
+    "value(1.5)": ["as it is written", "3.0 became 4.5"],
     "element(jnp.ones((3)))": ["values differ", "index [1]", "0.0 became 0.5"],
     "integer(jnp.arange(3))": ["values differ", "1 became 2"],
     "truth(jnp.ones(2))": ["values differ", "False became True"],

@@ -221,6 +221,11 @@ def _why(code: int | None, log: str, timeout: float, stage: str) -> str:
     return f"the process ended with exit code {code}" + (f": {last}" if last else "")
 
 
+def _early(answer: dict[str, Any], why: str) -> str:
+    """What is said of an answer that would have got better."""
+    return "; ".join(filter(None, (answer.get("reason"), f"nothing was measured: {why}")))
+
+
 def _verification(path: Path, call: str, answer: dict[str, Any] | None, why: str) -> Verification:
     function = call.split("(")[0].strip()
     if answer is None:
@@ -233,7 +238,7 @@ def _verification(path: Path, call: str, answer: dict[str, Any] | None, why: str
         call,
         answer["status"],
         answer.get("evidence"),
-        f"nothing was measured: {why}" if answer.get("early") else answer["reason"],
+        _early(answer, why) if answer.get("early") else answer["reason"],
         answer.get("max_ulp"),
         answer.get("gradient", "unknown"),
         answer.get("gradient_evidence"),

@@ -66,15 +66,30 @@ class Call:
         kwargs = {k: _all_leaves(v, k in names) for k, v in self.kwargs.items()}
         return jax.tree.leaves((tuple(args), kwargs))
 
-    def data_places(self) -> list[int]:
-        """Which leaves of the arguments are data."""
-        leaves, static = jax.tree.leaves((self.args, self.kwargs)), self._static()
-        return [i for i, leaf in enumerate(leaves) if is_data(leaf) and not static[i]]
+    @property
+    def jitted(self) -> bool:
+        """Whether the function itself is jitted, so that no caller's own object gets into it."""
+        return getattr(self.function, "_jit_info", None) is not None
 
-    def split(self) -> tuple[list[Any], Callable[[list[Any]], Any]]:
+    def data_places(self, *, own: bool = False) -> list[int]:
+        """Which leaves of the arguments are data.
+
+        Args:
+          own: arrays of JAX only, unless the function is jitted: what Python or NumPy would
+            compute there is not computed by JAX, so nothing else may stand for such an object.
+        """
+        leaves, static = jax.tree.leaves((self.args, self.kwargs)), self._static()
+        kept = own and not self.jitted
+        return [
+            i
+            for i, leaf in enumerate(leaves)
+            if is_data(leaf) and not static[i] and not (kept and not isinstance(leaf, jax.Array))
+        ]
+
+    def split(self, *, own: bool = False) -> tuple[list[Any], Callable[[list[Any]], Any]]:
         """The leaves that are data, and the call with other data in their place."""
         leaves, tree = jax.tree.flatten((self.args, self.kwargs))
-        where = self.data_places()
+        where = self.data_places(own=own)
 
         def call(data: list[Any]) -> Any:
             full = list(leaves)
@@ -139,8 +154,12 @@ def perturbed(data: list[Any], seed: int, size: float) -> list[Any]:
         if not is_float(leaf):
             return leaf
         factor = 1 + size * rng.standard_normal(np.shape(leaf))
-        if isinstance(leaf, float):
+        if isinstance(leaf, float) and not isinstance(leaf, np.generic):
             return float(leaf * factor)
-        return jnp.asarray(np.asarray(leaf).astype(np.float64) * factor, leaf.dtype)
+        if isinstance(leaf, jax.Array):
+            return jnp.asarray(np.asarray(leaf).astype(np.float64) * factor, leaf.dtype)
+        # NumPy stays NumPy, which computes in its own way.
+        made = np.asarray(np.asarray(leaf).astype(np.float64) * factor, leaf.dtype)
+        return made[()] if isinstance(leaf, np.generic) else made
 
     return [change(leaf) for leaf in data]

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from .call import double_precision, is_float, widened
+from .evaluate import evaluate
 from .program import Program, Result
 
 
@@ -37,8 +38,7 @@ def pullback(program: Program, data: list[Any], *, eager: bool = False) -> Resul
         return found
 
     if eager:
-        with jax.disable_jit():
-            return _strong(pulled(floats))
+        return _strong(evaluate(jax.make_jaxpr(pulled)(floats), floats))
     return _strong(jax.jit(pulled)(floats))
 
 

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 from .call import Call, is_float, perturbed
-from .compare import Difference, compare, retyped
+from .compare import Difference, Yardstick, compare, retyped
 from .environment import environment
 from .errors import line, needs_values
 from .estimate import too_long
@@ -24,6 +24,7 @@ from .timing import costs
 from .transforms import TRANSFORMS, under
 from .trips import FewTrips, few_trips
 from .uncalled import uncalled
+from .written import Written
 
 _PERTURBATIONS = ((0, 0.1), (1, 0.5))
 # Seconds: compiling longer than this is not done twice: what else needs the original (its
@@ -31,6 +32,11 @@ _PERTURBATIONS = ((0, 0.1), (1, 0.5))
 _SLOW = 1.5
 _GRADIENT_SLACK = 64.0
 _QUICK = 1.0  # seconds of tracing within which a call is traced with other numbers too
+_NOT_RUN = {
+    "status": "unknown",
+    "evidence": None,
+    "reason": "the traces are the same, but the call as it is written was not run",
+}
 _EAGER = "what is too long to compile was run operation by operation"
 
 
@@ -57,9 +63,11 @@ class Judge:
         stage("evaluating the arguments")
         self.calls = Call.parse(text, before), Call.parse(text, after)
         self.old, self.new = map(Program, self.calls)
+        self.written = Written((self.old, self.new))
         self.versions = before, after
         self.text = text
         self.given = self.old.data
+        self.notes: list[str] = []
         self.deadline = deadline
         self.stage = stage
         self.early = early
@@ -83,7 +91,7 @@ class Judge:
         if unseen:
             return {"status": "unknown", "reason": unseen}
         proof = self.prove()
-        answer: dict[str, Any] = {"types": self.old.types}
+        answer: dict[str, Any] = {"types": self.written.types}
         few = self.few_trips()
         if few.reason and not few.loud:
             return answer | {
@@ -91,14 +99,14 @@ class Judge:
                 "evidence": "measured",
                 "reason": few.reason,
             }
-        self.notes = [few.reason]
+        self.notes.append(few.reason)
         if proof:
             answer |= {"status": "equal", "evidence": "proved"}
             answer |= self.proved_gradient()
             # An answer already, should compiling take longer than there is time.
-            self.early(answer)
+            self.early(answer if self.written.jitted else answer | _NOT_RUN)
         self.compile()
-        return self.measure(answer, proof)
+        return self.as_written(proof) or self.measure(answer, proof)
 
     def measure(self, answer: dict[str, Any], proof: Proof) -> dict[str, Any]:
         """Completes the answer with what compiling and running shows."""
@@ -177,7 +185,8 @@ class Judge:
         self.stage("comparing the traces")
         try:
             reason = same_shell(self.old.shell, self.new.shell)
-            return Proof(reason) if reason else same_outputs(self.old.jaxpr, self.new.jaxpr)
+            proof = Proof(reason) if reason else same_outputs(self.old.jaxpr, self.new.jaxpr)
+            return proof and self.written.proof()
         except Exception as e:  # of what is not known there: measuring will tell
             return Proof(f"the traces cannot be compared: {line(e)}")
 
@@ -239,17 +248,11 @@ class Judge:
     def run_as_it_is(self) -> dict[str, Any]:
         """A driver looks at values and cannot be traced: it is run as its user runs it."""
         self.stage("running both versions without jit")
-        results: list[Result] = []
-        errors: list[Exception | None] = []
-        for program in (self.old, self.new):
-            try:
-                results.append(program.run_eagerly(program.data))
-                errors.append(None)
-            except Exception as e:
-                errors.append(e)
-        if errors != [None, None]:
-            return self.failed(errors)
-        found = compare(results[0], results[1], lambda: None)
+        pair = self.written.run(self.old.data)
+        if pair.raised:
+            return self.failed(pair.errors)
+        results = [r for r in pair.results if r is not None]
+        found = pair.compared(lambda: None)
         unseen = self.uncalled(*results)
         if unseen and not found.reason:
             return {"status": "unknown", "reason": unseen}
@@ -260,6 +263,41 @@ class Judge:
             or _notes("run without jit, since the function looks at values", retyped(*results)),
             "max_ulp": found.max_ulp,
         }
+
+    def as_written(self, proof: Proof) -> dict[str, Any] | None:
+        """The verdict where the call as its user makes it differs; None where it does not."""
+        if self.written.jitted:
+            return None
+        inputs = [self.old.data]
+        if self.written.own_objects and not proof:
+            inputs += [perturbed(self.old.data, *how) for how in _PERTURBATIONS]
+        for data in inputs:
+            verdict = self.written_for(data, proof)
+            if verdict is not None:
+                return verdict
+        return None
+
+    def written_for(self, data: list[Any], proof: Proof) -> dict[str, Any] | None:
+        self.stage("running the call as it is written")
+        late = time.monotonic() + 2 * self.old.stages.first > self.deadline
+        if any(p.estimate is not None for p in (self.old, self.new)) or (self.slow and late):
+            if data is not self.old.data:
+                return None
+            pair = self.written.run_stepwise()
+        else:
+            pair = self.written.run(data)
+        if pair.raised:
+            verdict = self.failed(pair.errors)
+            return None if verdict["status"] == "equal" else verdict
+        found = pair.compared(self.yardstick(data))
+        if not found.reason:
+            return None
+        if proof and self.written.only_rounds(data):
+            self.notes.append(f"as it is written they round differently: {found.reason}")
+            return None
+        self.given = data
+        reason = f"as it is written {found.reason}"
+        return {"status": "different", "evidence": "measured", "reason": reason}
 
     def outputs(self) -> Difference:
         """The first difference of the outputs, for the given and for perturbed data."""
@@ -278,13 +316,18 @@ class Judge:
         return found
 
     def outputs_for(self, data: list[Any]) -> Difference:
+        self.stage("running both versions")
+        return compare(self.old.run(data), self.new.run(data), self.yardstick(data))
+
+    def yardstick(self, data: list[Any]) -> Yardstick:
+        """Gives the original in double precision, computed where it is asked for."""
+
         @lru_cache(None)
-        def yardstick() -> list[Any] | None:
+        def exact() -> list[Any] | None:
             self.stage("computing a yardstick in double precision")
             return self.old.run_wide(data, eager=self.slow)
 
-        self.stage("running both versions")
-        return compare(self.old.run(data), self.new.run(data), yardstick)
+        return exact
 
     def gradient(self) -> tuple[str, str]:
         """The verdict on gradients, and a reason where it is not plain."""

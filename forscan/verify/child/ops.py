@@ -2,6 +2,20 @@
 
 from __future__ import annotations
 
+# Calls whose body stands for them, and where the body is.
+CALLS = {
+    "jit": "jaxpr",
+    "pjit": "jaxpr",
+    "closed_call": "call_jaxpr",
+    "core_call": "call_jaxpr",
+    "checkpoint": "jaxpr",
+    "remat": "jaxpr",
+    "remat2": "jaxpr",
+    "custom_jvp_call": "call_jaxpr",
+    "custom_vjp_call": "call_jaxpr",
+    "custom_vjp_call_jaxpr": "fun_jaxpr",
+}
+
 # Each element of the result depends on the elements at its place only.
 # fmt: off
 ELEMENTWISE = frozenset({

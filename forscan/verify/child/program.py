@@ -17,6 +17,7 @@ import jax
 import numpy as np
 
 from .call import Call, double_precision, widened
+from .evaluate import evaluate
 from .same import opened
 
 
@@ -58,7 +59,12 @@ class Stages:
 class Program:
     """One version of a call.
 
+    Args:
+      call: the call.
+      own: what is no array of JAX stays what it is, unless the function is jitted.
+
     Attributes:
+      source: the call as it was given.
       data: the leaves of the arguments that are data.
       stages: what building it took.
       equations: of the jaxpr, those of inner jaxprs counted once.
@@ -67,8 +73,9 @@ class Program:
       temp_bytes: temporary memory of the compiled program, None where not known.
     """
 
-    def __init__(self, call: Call) -> None:
-        self.data, self.call = call.split()
+    def __init__(self, call: Call, *, own: bool = False) -> None:
+        self.source = call
+        self.data, self.call = call.split(own=own)
         self.stages = Stages()
         self.equations = 0
         self.stablehlo_lines = 0
@@ -143,14 +150,17 @@ class Program:
             return ""
 
     def run(self, data: list[Any]) -> Result:
-        if self.estimate is not None:  # what is not compiled is run operation by operation
-            with jax.disable_jit():
-                return self.run_eagerly(data)
+        if self.estimate is not None:
+            return self.run_stepwise(data)
         return self._whole(jax.block_until_ready(self._compiled(*data)))
 
-    def run_eagerly(self, data: list[Any]) -> Result:
-        """Operation by operation, without compiling the whole."""
-        return self._whole(self.outputs(*data))
+    def run_stepwise(self, data: list[Any]) -> Result:
+        """The trace operation by operation, without compiling the whole."""
+        return self._whole(evaluate(self.jaxpr, data))
+
+    def run_as_written(self, data: list[Any]) -> Result:
+        """The call as its user makes it: no jit but its own."""
+        return Result.of(self.call(list(data)))
 
     def run_wide(self, data: list[Any], *, eager: bool) -> list[Any] | None:
         """The outputs in double precision, None where they cannot be had."""
@@ -160,10 +170,10 @@ class Program:
             with double_precision():
                 wide = [widened(leaf) for leaf in data]
                 if eager:
-                    with jax.disable_jit():
-                        result = self.run_eagerly(wide)
+                    outputs = evaluate(jax.make_jaxpr(self.outputs)(*wide), wide)
                 else:
-                    result = self._whole(jax.jit(self.outputs)(*wide))
+                    outputs = jax.jit(self.outputs)(*wide)
+                result = self._whole(outputs)
                 return [np.asarray(leaf) for leaf in result.leaves]
         except Exception:
             return None

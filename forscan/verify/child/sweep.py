@@ -9,8 +9,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import jax
-
 from .call import Call
 from .compare import compare
 from .errors import line
@@ -19,6 +17,7 @@ from .load import load
 from .program import Program, inner_jaxprs, work
 from .prove import same_outputs, same_shell
 from .timing import CHEAP, run_figures, stage_figures
+from .written import Written
 
 Say = Callable[[dict[str, Any]], None]
 
@@ -147,11 +146,19 @@ def _difference(first: Candidate, other: Candidate) -> str:
     if other is first:
         return ""
     shell = same_shell(old.shell, new.shell)
-    if shell or same_outputs(old.jaxpr, new.jaxpr, any_order=True):
+    written = Written((old, new))
+    same = not shell and same_outputs(old.jaxpr, new.jaxpr, any_order=True)
+    if shell or (same and written.proof()):
         return shell
+    if written.own_objects:
+        pair = written.run(old.data)
+        if pair.raised:
+            return "as it is written one version raises"
+        found = pair.compared(lambda: None)
+        if found.reason:
+            return f"it computes something else as it is written: {found.reason}"
     # The original may be the dearest of all: it is compared with operation by operation.
-    with jax.disable_jit():
-        want = old.run_eagerly(old.data)
+    want = old.run_stepwise(old.data)
     have = new.run(new.data)
     found = compare(want, have, lambda: old.run_wide(old.data, eager=True))
     return f"it computes something else: {found.reason}" if found.reason else ""

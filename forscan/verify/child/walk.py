@@ -14,22 +14,8 @@ from .fold import fold, iota
 from .freeze import Freezer
 from .graph import Graph, Unproved, Value
 from .moves import RULES, row
-from .ops import ELEMENTWISE, HOST
+from .ops import CALLS, ELEMENTWISE, HOST
 from .program import scan_operands
-
-# Calls whose body stands for them, and where the body is.
-_CALLS = {
-    "jit": "jaxpr",
-    "pjit": "jaxpr",
-    "closed_call": "call_jaxpr",
-    "core_call": "call_jaxpr",
-    "checkpoint": "jaxpr",
-    "remat": "jaxpr",
-    "remat2": "jaxpr",
-    "custom_jvp_call": "call_jaxpr",
-    "custom_vjp_call": "call_jaxpr",
-    "custom_vjp_call_jaxpr": "fun_jaxpr",
-}
 
 
 class Walk:
@@ -126,8 +112,8 @@ class Walk:
     def _equation(self, equation: Any, ins: list[Value]) -> list[Value]:
         name, params = equation.primitive.name, equation.params
         self.graph.spend(operations=1)
-        if name in _CALLS:
-            return self._closed(params[_CALLS[name]], ins)
+        if name in CALLS:
+            return self._closed(params[CALLS[name]], ins)
         if equation.effects or any(word in name for word in HOST):
             raise Unproved(f"{name} has effects, or asks the host")
         found = None
