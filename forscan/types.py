@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
@@ -213,6 +213,23 @@ class FileResult:
     def tried(self) -> FileResult:
         """The result where nothing is to be written: what was converted is convertible."""
         return self._revised(Status.CONVERTIBLE, (), after=self.after)
+
+    @property
+    def converted(self) -> tuple[Outcome, ...]:
+        """The loops that were converted."""
+        return tuple(o for o in self.outcomes if o.status is Status.CONVERTED)
+
+    def noted(self, lines: Collection[int], note: str) -> FileResult:
+        """The result with one more thing said of what was converted, unless on these lines."""
+        outcomes = tuple(
+            (
+                replace(o, assumptions=(*o.assumptions, note))
+                if o.status is Status.CONVERTED and o.span.line not in lines
+                else o
+            )
+            for o in self.outcomes
+        )
+        return replace(self, outcomes=outcomes)
 
     def quiet(self) -> FileResult:
         """The result of a check: loops that are too small to pay are passed over."""

@@ -17,7 +17,7 @@ from forscan.files import TargetError, parse_target, reason
 from forscan.model import Refusal
 from forscan.options import Options, from_stdin, settings
 from forscan.recording import recorded_calls, with_traced
-from forscan.types import FileResult, Outcome, Selection, Status
+from forscan.types import FileResult, Outcome, Selection
 
 if TYPE_CHECKING:
     from forscan.verify import Verification
@@ -35,6 +35,7 @@ _NO_CALL = Refusal(
 )
 
 
+_NOT_RUN = "not verified: no call ran this loop"
 NO_CALLS = "give --call, name calls under [tool.forscan.calls], or record a run of the program"
 
 
@@ -62,15 +63,22 @@ def verified(options: Options) -> Callable[[FileResult], FileResult]:
                 result.path,
                 calls,
                 python=options["python"],
+                loops=_places(result.converted),
                 platform=options["platform"],
                 timeout=options["timeout"],
             )
         for verification in found:
             click.echo(format_verification(verification), err=taken)
-        bad = [v for v in found if v.status != "equal" or v.raises]
-        return _taken_back(result, bad[0]) if bad else result
+        bad = [v for v in found if (v.status != "equal" and not v.says_nothing) or v.raises]
+        if bad:
+            return _taken_back(result, bad[0])
+        return result.noted({n for v in found for n in v.reached or ()}, _NOT_RUN)
 
     return step
+
+
+def _places(outcomes: Iterable[Outcome]) -> list[tuple[int, int]]:
+    return [(o.span.line, o.span.column) for o in outcomes]
 
 
 @contextlib.contextmanager
@@ -153,6 +161,8 @@ def verify_command(options: Options) -> int:
             after,
             path,
             calls,
+            # Of two files nobody says which loops are meant.
+            loops=_places(outcomes) if len(options["targets"]) == 1 else (),
             python=options["python"],
             platform=options["platform"],
             timeout=options["timeout"],
@@ -171,6 +181,10 @@ def verify_command(options: Options) -> int:
             click.echo(unified(path, before, after))
         for verification in found:
             click.echo(format_verification(verification))
+    reached = {n for v in found for n in v.reached or ()}
+    for outcome in outcomes if reached else ():
+        if outcome.span.line not in reached:
+            click.echo(f"forscan: {outcome.place}: no call ran this loop", err=True)
     return 0 if all(v.status == "equal" for v in found) else 1
 
 
@@ -208,5 +222,4 @@ def _versions(options: Options) -> tuple[Path, bytes, bytes | None, tuple[Outcom
         said = "nothing was converted, so there is nothing to verify"
         click.echo(f"forscan: {said}; give two files to compare two versions", err=True)
         return target.path, contents[0], None, ()
-    converted = tuple(o for o in result.outcomes if o.status is Status.CONVERTED)
-    return target.path, result.before, result.after, converted
+    return target.path, result.before, result.after, result.converted

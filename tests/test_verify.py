@@ -914,7 +914,7 @@ def test_table_for_a_pull_request(forscan: Run, module: Path) -> None:
         (("broken.py",), 2, "broken.py:2:"),
         (("a.py::nosuch",), 2, "no function nosuch in a.py"),
         (("a.py:1",), 2, "no loop at line 1 in a.py"),
-        (("-",), 2, "-: stdin can only be"),
+        (("-",), 2, "-: stdin is no target here"),
         (("plain.py",), 1, "nothing was converted"),
     ],
     ids=lambda v: " ".join(v) if isinstance(v, tuple) else "",

@@ -69,4 +69,7 @@ def _verified(python: str, request: Request, change: Change, call: str) -> list[
     """Runs the user's code, which nothing else in this room does."""
     document = request.document
     before, after = (document.source.encode(t) for t in (document.text, change.text))
-    return verify_sources(before, after, document.path, [call], python=python)
+    assert change.outcome is not None
+    span = change.outcome.span
+    loops = [(span.line, span.column)]
+    return verify_sources(before, after, document.path, [call], loops=loops, python=python)

@@ -50,6 +50,7 @@ class Verification:
       first_iteration: that differs, such as `iteration 3 of 50`; empty where not known.
       smallest: the arguments of the smallest call found that differs; empty likewise.
       raises: the error that both versions raise, which makes them equal.
+      reached: the lines of the converted loops that the call ran, None where they are not known.
       break_even_calls: after how many calls the version that is dearer to compile has
         paid back; None where it never does, or is not dearer.
     """
@@ -73,6 +74,12 @@ class Verification:
     first_iteration: str = ""
     smallest: str = ""
     raises: str = ""
+    reached: tuple[int, ...] | None = None
+
+    @property
+    def says_nothing(self) -> bool:
+        """Whether the call ran, and none of the loops that were converted did."""
+        return self.status == "unknown" and self.reached == ()
 
     def as_json(self) -> dict[str, Any]:
         """The documented keys, and the reason."""

@@ -38,6 +38,7 @@ def verify_sources(
     path: Path,
     calls: Sequence[str],
     *,
+    loops: Sequence[tuple[int, int]] = (),
     python: str = sys.executable,
     platform: str | None = None,
     timeout: float = 300.0,
@@ -48,6 +49,8 @@ def verify_sources(
       before, after: the two versions.
       path: where the module stands, for its imports.
       calls: expressions, evaluated in the module's namespace with jax, jnp and np.
+      loops: line and column in `before` of what was converted, both from 1; a call that runs
+        none of them says nothing, so its verdict is unknown.
       python: the interpreter that runs the user's code.
       platform: where jax runs it, such as "cpu"; as jax chooses where it is None.
       timeout: seconds for all calls together.
@@ -55,7 +58,8 @@ def verify_sources(
     Raises:
       VerifyUnavailable: the interpreter cannot be started, or cannot import jax.
     """
-    content = {"task": "verify", "path": str(path.resolve()), "calls": list(calls)}
+    content: dict[str, Any] = {"task": "verify", "path": str(path.resolve())}
+    content |= {"calls": list(calls), "loops": list(loops)}
     sources = {"before": before, "after": after}
     answers, why = run_child(content, sources, python=python, platform=platform, timeout=timeout)
     found = {a["index"]: a for a in answers if "index" in a}
@@ -247,6 +251,10 @@ def _verification(path: Path, call: str, answer: dict[str, Any] | None, why: str
         after,
         break_even(before, after) if before and after else None,
         answer.get("environment", ""),
-        *(answer.get(name, "unknown") for name in ("vmap", "jvp")),
-        *(answer.get(name, "") for name in ("first", "smallest", "raises")),
+        answer.get("vmap", "unknown"),
+        answer.get("jvp", "unknown"),
+        answer.get("first", ""),
+        answer.get("smallest", ""),
+        answer.get("raises", ""),
+        None if answer.get("reached") is None else tuple(answer["reached"]),
     )

@@ -42,7 +42,7 @@ def first_iteration(
         return ""
     until = min(until, time.monotonic() + _BUDGET)
     trees = [ast.parse(source) for source in sources if source is not None]
-    same = {ast.dump(n) for n in _functions(trees[0])} & {ast.dump(n) for n in _functions(trees[1])}
+    same = {ast.dump(n) for n in functions(trees[0])} & {ast.dump(n) for n in functions(trees[1])}
     versions = [_Version(tree, same, Path(str(old.__file__)), text, data) for tree in trees]
     lengths = [version.lengths() for version in versions]
     if lengths[0] != lengths[1] or len(lengths[0]) != 1:
@@ -73,7 +73,7 @@ class _Version:
     ) -> None:
         self.trips: int | None = None
         self.seen: list[int] = []
-        for function in _functions(tree):
+        for function in functions(tree):
             if ast.dump(function) not in same:
                 _Cuts().visit_all(function)
         names = {_CUT: self.cut, _CUT_LAX: self.cut_lax}
@@ -149,7 +149,7 @@ class _Cuts(ast.NodeTransformer):
         return node
 
 
-def _functions(tree: ast.Module) -> list[_Function]:
+def functions(tree: ast.Module) -> list[_Function]:
     """The functions and methods that stand in no other function."""
     work: list[ast.stmt] = list(tree.body)
     found: list[_Function] = []

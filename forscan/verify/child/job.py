@@ -52,14 +52,21 @@ def _sweep(job: dict[str, Any], say: Say) -> None:
 def _judge_all(job: dict[str, Any], say: Say) -> None:
     from .errors import line
     from .judge import Judge
-    from .load import load
+    from .load import load_source
+    from .marks import Marks
 
     calls = job["calls"]
     path = Path(job["path"])
     deadline = time.monotonic() + job["timeout"]
     try:
         say({"stage": "importing the module"})
-        before, after = (load(Path(job[v]), path) for v in ("before", "after"))
+        sources = [Path(job[version]).read_bytes() for version in ("before", "after")]
+        marks = Marks([(line, column) for line, column in job["loops"]], path.name)
+        trees = (marks.old(sources[0]), marks.new(*sources[::-1])) if marks.loops else (None, None)
+        before, after = (
+            load_source(source, path, tree, marks.names())
+            for source, tree in zip(sources, trees, strict=True)
+        )
     except BaseException as e:  # a module may raise anything, SystemExit included
         for index in range(len(calls)):
             say(_unknown(index, f"the module cannot be imported: {line(e)}"))
@@ -75,7 +82,7 @@ def _judge_all(job: dict[str, Any], say: Say) -> None:
         try:
             share = (deadline - time.monotonic()) / (len(calls) - index)
             until = time.monotonic() + share
-            verdict = Judge(before, after, call, until, stage, early).verdict()
+            verdict = Judge(before, after, call, until, stage, early, marks).verdict()
         except BaseException as e:
             verdict = _unknown(index, f"the call cannot be run: {line(e)}")
         say({**verdict, "index": index})

@@ -17,6 +17,7 @@ from .estimate import too_long
 from .failures import verdict as verdict_on_errors
 from .first import first_iteration
 from .gradient import NoGradient, pullback, traced_pullback, wide_pullback
+from .marks import Marks
 from .program import Program, Result, same_program, work
 from .prove import Proof, same_outputs, same_shell
 from .shrink import smallest
@@ -49,6 +50,7 @@ class Judge:
       deadline: when there should be a verdict, by `time.monotonic`.
       stage: is told what goes on, so that a time limit can say what took so long.
       early: is given an answer that holds already and may get better.
+      marks: on the loops that were converted, where they are known.
     """
 
     def __init__(
@@ -59,6 +61,7 @@ class Judge:
         deadline: float,
         stage: Callable[[str], None],
         early: Callable[[dict[str, Any]], None],
+        marks: Marks | None = None,
     ) -> None:
         stage("evaluating the arguments")
         self.calls = Call.parse(text, before), Call.parse(text, after)
@@ -71,6 +74,8 @@ class Judge:
         self.deadline = deadline
         self.stage = stage
         self.early = early
+        self.marks = marks or Marks([])
+        self.marks.clear()
 
     @property
     def slow(self) -> bool:
@@ -79,6 +84,9 @@ class Judge:
 
     def verdict(self) -> dict[str, Any]:
         answer = self.judged()
+        answer["reached"] = self.marks.reached
+        if answer["status"] != "different" and self.marks.missing:
+            return _unreached(self.marks)
         if answer["status"] == "different" and not self.slow:
             answer |= self.explained()
         return answer
@@ -87,6 +95,8 @@ class Judge:
         failure = self.trace()
         if failure is not None:
             return failure
+        if self.marks.missing:
+            return _unreached(self.marks)
         unseen = self.uncalled(self.old.shell, self.new.shell)
         if unseen:
             return {"status": "unknown", "reason": unseen}
@@ -218,7 +228,8 @@ class Judge:
         for name, program in (("original", self.old), ("new version", self.new)):
             self.stage(f"tracing the {name}")
             try:
-                program.trace()
+                with self.marks.watching():
+                    program.trace()
                 errors.append(None)
             except Exception as e:
                 errors.append(e)
@@ -248,7 +259,8 @@ class Judge:
     def run_as_it_is(self) -> dict[str, Any]:
         """A driver looks at values and cannot be traced: it is run as its user runs it."""
         self.stage("running both versions without jit")
-        pair = self.written.run(self.old.data)
+        with self.marks.watching():
+            pair = self.written.run(self.old.data)
         if pair.raised:
             return self.failed(pair.errors)
         results = [r for r in pair.results if r is not None]
@@ -357,6 +369,10 @@ class Judge:
             # Operation by operation the original rounds in other places than under jit.
             return "unknown", f"gradient not sure: {found.reason}"
         return "different", f"gradient: {found.reason}"
+
+
+def _unreached(marks: Marks) -> dict[str, Any]:
+    return {"status": "unknown", "reason": marks.missing, "reached": marks.reached}
 
 
 def _notes(*texts: str) -> str:

@@ -7,6 +7,7 @@ import sys
 import types
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 # The module of each version -> the module that it is a version of.
@@ -16,8 +17,17 @@ _SOURCES: dict[str, bytes] = {}
 
 def load(version: Path, path: Path) -> types.ModuleType:
     """A module object made from the source in `version`."""
-    source = version.read_bytes()
-    module = load_tree(source, path, {})
+    return load_source(version.read_bytes(), path)
+
+
+def load_source(
+    source: bytes,
+    path: Path,
+    tree: ast.Module | None = None,
+    names: Mapping[str, Any] = MappingProxyType({}),
+) -> types.ModuleType:
+    """A module object made from a source, or from a tree that stands for it."""
+    module = load_tree(source if tree is None else tree, path, names)
     _SOURCES[module.__name__] = source
     return module
 
