@@ -92,7 +92,8 @@ class Notes:
             if function.place.why or len(function.kinds) >= _KINDS:
                 return
             given = given_to_jit(frame) if traced else None
-            self._call(function, frame.f_code.co_filename, *(given or (positional, named)))
+            own = frame.f_code.co_filename
+            self._call(function, own, *(given or (positional, named)), jitted=given is not None)
 
     def _call(
         self,
@@ -100,7 +101,10 @@ class Notes:
         own: str,
         positional: tuple[Any, ...],
         named: dict[str, Any],
+        *,
+        jitted: bool,
     ) -> None:
+        """Notes the arguments; those that jit was given were tracers in the function itself."""
         found = Described(own)
         names = function.place.parameters
         labels = [
@@ -116,7 +120,7 @@ class Notes:
         if not found.why:
             found.save(self.values)
         call = {"key": key, "positional": nodes, "named": keywords, "why": found.why}
-        self._write(function, {"call": call | {"x64": _is_x64()}})
+        self._write(function, {"call": call | {"x64": _is_x64(), "jitted": jitted}})
 
     def _forked(self) -> None:
         self._lock = threading.Lock()  # another thread may have held it

@@ -24,11 +24,13 @@ class Call:
     Attributes:
       function: what is called.
       args, kwargs: its arguments, evaluated once.
+      given_to_jit: whether they were recorded where a caller had jitted the function.
     """
 
     function: Callable[..., Any]
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
+    given_to_jit: bool = False
 
     @classmethod
     def parse(cls, text: str, module: types.ModuleType) -> Call:
@@ -44,9 +46,12 @@ class Call:
 
         args: list[Any] = []
         kwargs: dict[str, Any] = {}
+        given_to_jit = False
         for argument in node.args:
             if isinstance(argument, ast.Starred):
-                args.extend(value(argument.value))
+                several = value(argument.value)
+                given_to_jit = getattr(several, "jitted", False)
+                args.extend(several)
             else:
                 args.append(value(argument))
         for keyword in node.keywords:
@@ -54,7 +59,7 @@ class Call:
                 kwargs.update(value(keyword.value))
             else:
                 kwargs[keyword.arg] = value(keyword.value)
-        return cls(value(node.func), tuple(args), kwargs)
+        return cls(value(node.func), tuple(args), kwargs, given_to_jit)
 
     def _static(self) -> list[bool]:
         """For each leaf whether jit was told that its argument is static."""
@@ -69,7 +74,7 @@ class Call:
     @property
     def jitted(self) -> bool:
         """Whether the function itself is jitted, so that no caller's own object gets into it."""
-        return getattr(self.function, "_jit_info", None) is not None
+        return self.given_to_jit or getattr(self.function, "_jit_info", None) is not None
 
     def data_places(self, *, own: bool = False) -> list[int]:
         """Which leaves of the arguments are data.

@@ -84,9 +84,11 @@ class Judge:
 
     def verdict(self) -> dict[str, Any]:
         answer = self.judged()
+        if "reached" in answer:  # the call does not run what was converted
+            return answer
         answer["reached"] = self.marks.reached
         if answer["status"] != "different" and self.marks.missing:
-            return _unreached(self.marks)
+            return _unreached(self.marks, answer.get("reason", ""))
         if answer["status"] == "different" and not self.slow:
             answer |= self.explained()
         return answer
@@ -371,8 +373,9 @@ class Judge:
         return "different", f"gradient: {found.reason}"
 
 
-def _unreached(marks: Marks) -> dict[str, Any]:
-    return {"status": "unknown", "reason": marks.missing, "reached": marks.reached}
+def _unreached(marks: Marks, error: str = "") -> dict[str, Any]:
+    reason = _notes(marks.missing, error)
+    return {"status": "unknown", "reason": reason, "reached": marks.reached}
 
 
 def _notes(*texts: str) -> str:

@@ -30,9 +30,11 @@ class Arguments(tuple[Any, ...]):
 
     Attributes:
       named: the others.
+      jitted: whether the caller gave them to `jit`: the function itself saw tracers.
     """
 
     named: dict[str, Any]
+    jitted: bool
 
 
 def recorded(module: types.ModuleType, key: str) -> Arguments:
@@ -60,6 +62,7 @@ def recorded(module: types.ModuleType, key: str) -> Arguments:
         jax.config.update("jax_enable_x64", True)
     again = _Again(module, file.with_name("values"))
     arguments = Arguments(map(again.make, found[0]["positional"]))
+    arguments.jitted = found[0].get("jitted", False)
     arguments.named = {n: again.make(node) for n, node in found[0]["named"].items()}
     return arguments
 
