@@ -165,7 +165,10 @@ def _filled(
         inside.update(walk_all([*grown, *looking]))
     inside |= _of_other_values(name, definition, loop, context)
     uses = [
-        n for n in context.nodes if isinstance(n, ast.Name) and n.id == name and n not in inside
+        n
+        for n in context.nodes
+        if isinstance(n, ast.Name) and n.id == name and n not in inside
+        if isinstance(n.ctx, ast.Load) or not cuts(context.parent(n), name)
     ]
     uses.sort(key=lambda n: (n.lineno, n.col_offset))
     return FilledList(
@@ -189,6 +192,8 @@ def _of_other_values(
     targets: list[ast.expr] = []
     for statement in block[block.index(loop) + 1 :]:
         if isinstance(statement, ast.Assign) and given_value(statement, name) is not None:
+            if cuts(statement, name):
+                continue
             assert statement.end_lineno is not None
             end, targets = statement.end_lineno, statement.targets
             break
@@ -269,6 +274,17 @@ def given_value(statement: ast.Assign, name: str) -> ast.expr | None:
                 if isinstance(item, ast.Name) and item.id == name:
                     return value
     return None
+
+
+def cuts(statement: ast.AST | None, name: str) -> bool:
+    """`out = out[::-1]`, `out = out[4::5]`: a part of the list under its own name."""
+    match statement:
+        case ast.Assign(
+            targets=[ast.Name(id=target)],
+            value=ast.Subscript(value=ast.Name(id=base), slice=ast.Slice() as part),
+        ):
+            return target == base == name and name not in names_in(part)
+    return False
 
 
 def _is_list(value: ast.expr) -> bool:

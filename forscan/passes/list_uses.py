@@ -7,7 +7,7 @@ import ast
 from forscan.analyse.arrays import TREE_MAPS
 from forscan.analyse.floating import Floating
 from forscan.analyse.items import is_array_expression
-from forscan.analyse.lists import FilledList, block_of
+from forscan.analyse.lists import FilledList, block_of, cuts
 from forscan.model import Refused
 from forscan.passes.draft import Draft
 from forscan.passes.list_columns import Columns
@@ -99,6 +99,9 @@ class ListUses:
         whole: ast.expr = node
         flipped = False
         parent = self.parents.get(node)
+        if self.is_cut(parent):
+            self.plain += 1
+            return self.array_items() and self.filled.fresh
         while True:  # out[::-1], reversed(out), list(reversed(out))
             if isinstance(parent, ast.Subscript) and ast.unparse(parent.slice) == "::-1":
                 flipped = not flipped
@@ -136,6 +139,12 @@ class ListUses:
                 self.plain += 1
                 return self.array_items()
         return False
+
+    def is_cut(self, part: ast.AST | None) -> bool:
+        """Whether the name goes on as a part of the list: of an array, such a part of it."""
+        statement = self.parents.get(part) if part is not None else None
+        beside = block_of(self.draft.statement, self.context)
+        return cuts(statement, self.filled.name) and statement in beside
 
     def is_iterated(self, whole: ast.expr, parent: ast.AST | None) -> bool:
         """Whether a loop or a comprehension takes the items one by one."""
