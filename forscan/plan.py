@@ -191,20 +191,41 @@ def _plan_of(site: Site, config: Config, reshaped: Reshaped | None, depth: int) 
     """The plan for a loop that takes the place of another, None where it is refused."""
     if reshaped is None:
         return None
-    text = apply_edits(site.context.source.text, [reshaped.edit])
+    try:
+        if reshaped.inner:
+            reshaped = _with_inner(site, config, reshaped, depth)
+        plan = make_plan(_site_in(site, config, reshaped, reshaped.start), config, depth - 1)
+        composed = tuple(compose(reshaped.edit, plan.edits))
+        return _with_comments(site, Plan(composed, plan.assumptions))
+    except (Refused, NoCandidate):
+        return None
+
+
+def _with_inner(site: Site, config: Config, reshaped: Reshaped, depth: int) -> Reshaped:
+    """The loop with the one that it has inside converted already.
+
+    Raises:
+      Refused: that one stays as it is.
+      NoCandidate: nobody would want it converted.
+    """
+    start = apply_edits(site.context.source.text, [reshaped.edit]).index(
+        reshaped.inner, reshaped.start + 1
+    )
+    plan = make_plan(_site_in(site, config, reshaped, start), config, depth - 1)
+    edit, *elsewhere = compose(reshaped.edit, plan.edits)
+    return reshaped if elsewhere else replace(reshaped, edit=edit, inner="")
+
+
+def _site_in(site: Site, config: Config, reshaped: Reshaped, start: int) -> Site:
+    """The `for` that stands at an offset of the reshaped file."""
     before = site.context.source
+    text = apply_edits(before.text, [reshaped.edit])
     source = replace(before, text=text, authored=before.authored or before.text)
     facts = site.context.module.facts
     if reshaped.peeled and site.context.observed:
         facts = facts.behind_first()
     module = parse_module(source, config.traced, config.everything, facts)
-    again = next(s for s in find_sites(module, ("for",)) if s.start == reshaped.start)
-    try:
-        plan = make_plan(again, config, depth - 1)
-        composed = tuple(compose(reshaped.edit, plan.edits))
-        return _with_comments(site, Plan(composed, plan.assumptions))
-    except (Refused, NoCandidate):
-        return None
+    return next(s for s in find_sites(module, ("for",)) if s.start == start)
 
 
 def _read(site: Site, form: str, config: Config) -> Reading:

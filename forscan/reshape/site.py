@@ -27,11 +27,13 @@ class Reshaped:
       edit: the change of the file.
       start: where the `for` stands in the changed file.
       peeled: whether its first iteration stands in front of it.
+      inner: the header of a loop inside that the file did not have, empty where there is none.
     """
 
     edit: Edit
     start: int
     peeled: bool = False
+    inner: str = ""
 
 
 @dataclass

@@ -15,6 +15,7 @@ from forscan.reshape.plainer import continue_to_else, else_behind
 from forscan.reshape.prefilled import set_to_append
 from forscan.reshape.seeds import seeds_to_shape
 from forscan.reshape.site import LoopText, Reshaped
+from forscan.reshape.snapshots import snapshots
 from forscan.reshape.spread import spread_appends
 
 Strategy = Callable[[LoopText, list[Refusal]], Reshaped | None]
@@ -28,6 +29,7 @@ STRATEGIES: tuple[Strategy, ...] = (
     else_behind,
     set_to_append,
     spread_appends,
+    snapshots,
     filter_range,
     continue_to_else,
     list_reads_to_state,

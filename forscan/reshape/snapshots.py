@@ -1,0 +1,222 @@
+"""Appends in some iterations only: every fifth state, or those behind a burn-in.
+
+A scan gives back one value for each iteration. Where the iterations that append are a part
+`[a::k]` of all, the list takes that part of what every iteration appends. A period that divides
+the trip count becomes a loop of its own, so that nothing is kept that nobody wants.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, replace
+
+from forscan.analyse.lists import appended, block_of, given_value
+from forscan.analyse.trip_count import extent, literal_int
+from forscan.model import Refusal
+from forscan.reshape.site import LoopText, Reshaped
+from forscan.reshape.suites import suite_of, whole_end
+from forscan.syntax.code import Code, indent, one_line
+from forscan.syntax.names import names_in, reads
+from forscan.syntax.source import Edit
+from forscan.syntax.walk import walk, walk_all
+
+# What costs nothing to compute where it is not wanted, and has no bad derivative there.
+_TAME = (
+    ast.Name, ast.Attribute, ast.Tuple, ast.Constant, ast.BinOp, ast.Add, ast.Sub, ast.Mult,
+    ast.UnaryOp, ast.USub, ast.Load, ast.Subscript,
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Part:
+    """The indices `first, first + period, …` of a range from 0 on, as Python.
+
+    Attributes:
+      numbers: both, where the file has numbers for them.
+    """
+
+    first: str
+    period: str
+    numbers: tuple[int, int] | None = None
+
+    @property
+    def slice(self) -> str:
+        first = "" if self.first == "0" else self.first
+        if self.period == "1":
+            return f"{first}:"
+        spaced = " " if not (first + self.period).replace("_", "").isalnum() and first else ""
+        return f"{first}{spaced}::{spaced}{self.period}"
+
+
+def snapshots(loop: LoopText, reasons: list[Refusal]) -> Reshaped | None:
+    """The loop that appends in every iteration, or a loop of loops."""
+    stop = _stop(loop)
+    if stop is None or loop.node.orelse:
+        return None
+    found = _branch(loop)
+    if found is None:
+        return None
+    branch, names = found
+    part = _part(loop, branch.test)
+    if part is None:
+        return None
+    return _in_blocks(loop, branch, part, stop) or _thinned(loop, branch, names, part)
+
+
+def _stop(loop: LoopText) -> ast.expr | None:
+    """The bound of `range(stop)` or `range(0, stop)`."""
+    call = loop.node.iter
+    if not isinstance(call, ast.Call) or loop.context.resolve(call.func) != "range":
+        return None
+    if call.keywords or not isinstance(loop.node.target, ast.Name) or "#" in loop.header:
+        return None
+    match call.args:
+        case [stop]:
+            return stop
+        case [start, stop] if literal_int(start) == 0:
+            return stop
+    return None
+
+
+def _branch(loop: LoopText) -> tuple[ast.If, list[str]] | None:
+    """The only branch that asks for the index, which does nothing but append; and the lists."""
+    branches = [
+        s for s in loop.body.statements if isinstance(s, ast.If) and loop.index in reads(s.test)
+    ]
+    if len(branches) != 1 or branches[0].orelse:
+        return None
+    names = []
+    for statement in branches[0].body:
+        step = appended(statement)
+        if step is None:
+            return None
+        names.append(step[0])
+    if len(set(names)) < len(names) or not all(_is_ours(loop, name) for name in names):
+        return None
+    return branches[0], names
+
+
+def _is_ours(loop: LoopText, name: str) -> bool:
+    """Whether a name is an empty list when the loop begins, that the loop has no other use for."""
+    block = block_of(loop.node, loop.context)
+    mentions = [s for s in block[: block.index(loop.node)] if name in names_in(s)]
+    if not mentions or not isinstance(mentions[-1], ast.Assign):
+        return False
+    made = given_value(mentions[-1], name)
+    inside = [n for n in walk_all(loop.node.body) if isinstance(n, ast.Name) and n.id == name]
+    return isinstance(made, ast.List) and not made.elts and len(inside) == 1
+
+
+def _part(loop: LoopText, test: ast.expr) -> _Part | None:
+    """The part of the range for whose indices a test holds."""
+    match test:
+        case ast.UnaryOp(op=ast.Not(), operand=ast.BinOp() as rest):
+            return _periodic(loop, rest, ast.Constant(0))
+        case ast.Compare(left=ast.BinOp() as rest, ops=[ast.Eq()], comparators=[wanted]):
+            return _periodic(loop, rest, wanted)
+        case ast.Compare(left=ast.Name(id=name), ops=[ast.GtE() | ast.Gt() as op]):
+            return _late(loop, name, op, test.comparators[0])
+        case ast.BoolOp(op=ast.And(), values=[ast.Compare() as late, ast.Compare() as periodic]):
+            return _late_and_periodic(loop, late, periodic)
+    return None
+
+
+def _periodic(loop: LoopText, rest: ast.BinOp, wanted: ast.expr) -> _Part | None:
+    """`(i + c) % k == r` for a known k: with a number for it, or `i % k == 0` and the like."""
+    if not isinstance(rest.op, ast.Mod) or not _is_positive(loop, rest.right):
+        return None
+    place = extent(rest.left, None)
+    if place.base != loop.index:
+        return None
+    period, number, offset = (
+        one_line(loop.body, rest.right),
+        literal_int(rest.right),
+        literal_int(wanted),
+    )
+    if number is not None and offset is not None and 0 <= offset < number:
+        first = (offset - place.constant) % number
+        return _Part(str(first), period, (first, number))
+    last = place.constant == 0 and ast.unparse(wanted) == f"{period} - 1"
+    if last or (place.constant == 1 and offset == 0):
+        return _Part(f"{period} - 1", period)
+    return _Part("0", period) if place.constant == 0 and offset == 0 else None
+
+
+def _late(loop: LoopText, name: str, op: ast.cmpop, bound: ast.expr) -> _Part | None:
+    """`i >= b` for a known b."""
+    known = extent(bound, loop.context).number
+    if name != loop.index or known is None or known < 0:
+        return None
+    text = one_line(loop.body, bound)
+    if isinstance(op, ast.Gt):
+        number = literal_int(bound)
+        text = str(number + 1) if number is not None else f"{text} + 1"
+    return _Part(text, "1")
+
+
+def _late_and_periodic(loop: LoopText, late: ast.Compare, periodic: ast.Compare) -> _Part | None:
+    """`i >= b and (i - b) % k == 0`."""
+    match late, periodic:
+        case (
+            ast.Compare(left=ast.Name(id=name), ops=[ast.GtE() as op], comparators=[bound]),
+            ast.Compare(
+                left=ast.BinOp(
+                    left=ast.BinOp(left=ast.Name(id=counted), op=ast.Sub(), right=start),
+                    op=ast.Mod(),
+                    right=period,
+                ),
+                ops=[ast.Eq()],
+                comparators=[ast.Constant(value=0)],
+            ),
+        ) if counted == loop.index and ast.dump(start) == ast.dump(bound):
+            part = _late(loop, name, op, bound)
+            if part is not None and _is_positive(loop, period):
+                return _Part(part.first, one_line(loop.body, period))
+    return None
+
+
+def _is_positive(loop: LoopText, period: ast.expr) -> bool:
+    known = extent(period, loop.context).number
+    plain = isinstance(period, ast.Name | ast.Constant | ast.Attribute)
+    return plain and known is not None and known > 0
+
+
+def _in_blocks(loop: LoopText, branch: ast.If, part: _Part, stop: ast.expr) -> Reshaped | None:
+    """A loop over blocks of iterations, each of which ends or begins with an append."""
+    trips, body = literal_int(stop), loop.body
+    if trips is None or part.numbers is None or loop.index in loop.state.live_after:
+        return None
+    first, period = part.numbers
+    at_head = branch is body.statements[0] and first == 0
+    at_end = branch is body.statements[-1] and first == period - 1
+    if trips % period or trips == period or not (at_head or at_end) or len(body.comments()):
+        return None
+    appends = suite_of(body, branch.body).text
+    others = body.edited([body.remove(branch)])
+    if loop.index in reads(others.statements) or loop.index in names_in(branch.body[0]):
+        return None
+    if not others.statements or any(
+        isinstance(n, ast.Break | ast.Continue) for n in walk_all(body.statements)
+    ):
+        return None
+    if any(loop.index in names_in(s) for s in branch.body):
+        return None
+    unit = loop.context.unit
+    header = f"for _ in range({period}):"
+    inner = f"{header}\n{indent(others.text.strip(chr(10)), unit)}"
+    both = [appends, inner] if at_head else [inner, appends]
+    text = f"for _ in range({trips // period}):\n{indent(chr(10).join(both), unit)}"
+    return replace(loop.replaced(text, 0), inner=header)
+
+
+def _thinned(loop: LoopText, branch: ast.If, names: list[str], part: _Part) -> Reshaped | None:
+    """The loop that appends always, and the part of each list that is wanted."""
+    values = [step[1] for s in branch.body if (step := appended(s)) is not None]
+    if not all(isinstance(n, _TAME) for n in walk_all(values)):
+        return None
+    body: Code = loop.body
+    inner = suite_of(body, branch.body)
+    edit = Edit(body.start(branch), whole_end(body, branch), inner.text.strip("\n"))
+    text = f"{loop.header}\n{indent(body.edited([edit]).text, loop.context.unit)}"
+    after = "".join(f"\n{name} = {name}[{part.slice}]" for name in names)
+    return loop.replaced(text + after, 0)
