@@ -223,13 +223,8 @@ def tune_source(
         ],
     }
 
-    def watch(answers: list[dict[str, Any]]) -> None:
-        stages = [a["stage"] for a in answers if "stage" in a]
-        if stages and progress is not None:
-            progress(stages[-1])
-
     answers, why = run_child(
-        job, sources, python=python, platform=platform, timeout=timeout, watch=watch
+        job, sources, python=python, platform=platform, timeout=timeout, progress=progress
     )
     failed = next((a["failed"] for a in answers if "failed" in a), "")
     found = {a["index"]: a for a in answers if "index" in a}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from forscan.api import convert_bytes
 from forscan.config import Config, ConfigError
 from forscan.files import Target, TargetError, parse_target, reason, replace_content
 from forscan.options import Options, settings
+from forscan.progress import Progress
 from forscan.recording import recorded_calls, with_traced
 from forscan.report import plot
 from forscan.report.tuning import format_tuning
@@ -70,19 +70,20 @@ def _tuned(options: Options, calls: tuple[int, ...]) -> tuple[Path, bytes, Tunin
     config = with_traced(settings(options, target.path.parent), target.path)
     config = replace(config, unroll=None)
     call = options["call"] or _recorded(content, target, config)
-    found = tune_source(
-        content,
-        target.path,
-        call,
-        calls,
-        config,
-        target.selection,
-        gradient=options["grad"],
-        python=options["python"],
-        platform=options["platform"],
-        timeout=options["timeout"],
-        progress=_Progress(),
-    )
+    with Progress() as progress:
+        found = tune_source(
+            content,
+            target.path,
+            call,
+            calls,
+            config,
+            target.selection,
+            gradient=options["grad"],
+            python=options["python"],
+            platform=options["platform"],
+            timeout=options["timeout"],
+            progress=progress,
+        )
     return target.path, content, found
 
 
@@ -106,15 +107,3 @@ def _write(path: Path, before: bytes, after: bytes, label: str) -> int:
         return 2
     click.echo(f"forscan: {path}: written as {label}", err=True)
     return 0
-
-
-class _Progress:
-    """One line on a terminal that says what goes on."""
-
-    def __init__(self) -> None:
-        self.shown = ""
-
-    def __call__(self, stage: str) -> None:
-        if stage != self.shown and sys.stderr.isatty():
-            click.echo(f"\r\033[K{stage}", nl=False, err=True)
-            self.shown = stage

@@ -16,6 +16,7 @@ from forscan.config import Config, ConfigError
 from forscan.files import TargetError, parse_target, reason
 from forscan.model import Refusal
 from forscan.options import Options, from_stdin, settings
+from forscan.progress import Progress
 from forscan.recording import recorded_calls, with_traced
 from forscan.types import FileResult, Outcome, Selection
 
@@ -56,7 +57,7 @@ def verified(options: Options) -> Callable[[FileResult], FileResult]:
         calls = calls_for(options, result.path, result.outcomes)
         if not calls or result.texts:
             return result.taken_back(_NOTEBOOK if result.texts else _NO_CALL)
-        with _needing_jax():
+        with _needing_jax(), Progress() as progress:
             found = verify_sources(
                 result.before,
                 result.after,
@@ -66,6 +67,7 @@ def verified(options: Options) -> Callable[[FileResult], FileResult]:
                 loops=_places(result.converted),
                 platform=options["platform"],
                 timeout=options["timeout"],
+                progress=progress,
             )
         for verification in found:
             click.echo(format_verification(verification), err=taken)
@@ -156,17 +158,19 @@ def verify_command(options: Options) -> int:
         click.echo(f"forscan: {NO_CALLS}", err=True)
         return 2
     try:
-        found = verify_sources(
-            before,
-            after,
-            path,
-            calls,
-            # Of two files nobody says which loops are meant.
-            loops=_places(outcomes) if len(options["targets"]) == 1 else (),
-            python=options["python"],
-            platform=options["platform"],
-            timeout=options["timeout"],
-        )
+        with Progress() as progress:
+            found = verify_sources(
+                before,
+                after,
+                path,
+                calls,
+                # Of two files nobody says which loops are meant.
+                loops=_places(outcomes) if len(options["targets"]) == 1 else (),
+                python=options["python"],
+                platform=options["platform"],
+                timeout=options["timeout"],
+                progress=progress,
+            )
     except VerifyUnavailable as e:
         click.echo(f"forscan: {e}", err=True)
         return 2

@@ -39,7 +39,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("plan",),
     ("chosen", "moved", "notebook"),
     ("api", "unparsable"),
-    ("files", "memory", "options", "recorder", "recording", "streams", "verify"),
+    ("files", "memory", "options", "progress", "recorder", "recording", "streams", "verify"),
     ("tune",),
     ("report",),
     ("cache", "jobs", "record", "verified"),
@@ -52,7 +52,7 @@ _FLOW = {"forscan.analyse.cfg", "forscan.analyse.dataflow"}
 
 # What is not the standard library, and who may know it.
 THIRD_PARTY = {
-    "click": {"cli", "commands", "record", "report", "tuned", "verified"},
+    "click": {"cli", "commands", "progress", "record", "report", "tuned", "verified"},
     "matplotlib": {"report"},
     "black": {"format"},
     "pygls": {"lsp"},

@@ -104,6 +104,14 @@ def test_table_marks_the_best_for_each_count() -> None:
     ]
 
 
+def test_one_reason_for_several_is_said_once() -> None:
+    late, dear = "no time was left", "compiling it would take about 99 s"
+    reasons = {"for": late, "scan": dear, "fori_loop": late}
+    found = tuple(Candidate((Choice(6, f),), b"", reason=r) for f, r in reasons.items())
+    lines = format_tuning(Tuning("a.py", "f", "f(x)", (1,), found)).splitlines()
+    assert lines[2:4] == [f"  for, fori_loop: {late}", f"  scan: {dear}"]
+
+
 def test_json_has_the_best_for_each_count() -> None:
     content = tuning().as_json()
     assert (content["best"], content["best_by_calls"]["1"]) == ("scan unroll True", "scan")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from forscan.report.figures import seconds
 from forscan.tune import Candidate, Tuning
 from forscan.verify.result import preparation
@@ -29,9 +31,18 @@ def format_tuning(found: Tuning) -> str:
         cells = [row[0].ljust(widths[0])]
         cells += [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
         lines.append("  " + "  ".join(cells).rstrip())
-    lines += [f"  {c.label}: {c.reason}" for c in found.candidates if c.reason]
+    lines += _left_out(found.candidates)
     lines.append(_advice(found, best))
     return "\n".join(lines)
+
+
+def _left_out(candidates: Iterable[Candidate]) -> list[str]:
+    """Why some were not measured, each reason once: a short time limit has one for many."""
+    labels: dict[str, list[str]] = {}
+    for candidate in candidates:
+        if candidate.reason:
+            labels.setdefault(candidate.reason, []).append(candidate.label)
+    return [f"  {', '.join(names)}: {reason}" for reason, names in labels.items()]
 
 
 def _calls(count: int) -> str:

@@ -24,7 +24,7 @@ from forscan.verify.result import Cost, Verification, break_even
 
 _CHILD = Path(__file__).with_name("child")
 _GLANCE = 0.2  # seconds between looks at what the child has answered
-Watch = Callable[[list[dict[str, Any]]], None]
+Tell = Callable[[str], None]
 INSTALL = "pip install 'forscan[verify]'"
 
 
@@ -42,6 +42,7 @@ def verify_sources(
     python: str = sys.executable,
     platform: str | None = None,
     timeout: float = 300.0,
+    progress: Tell | None = None,
 ) -> list[Verification]:
     """Compares two versions of a module on calls such as `f(jnp.ones(3), 5)`.
 
@@ -54,6 +55,7 @@ def verify_sources(
       python: the interpreter that runs the user's code.
       platform: where jax runs it, such as "cpu"; as jax chooses where it is None.
       timeout: seconds for all calls together.
+      progress: is told what goes on.
 
     Raises:
       VerifyUnavailable: the interpreter cannot be started, or cannot import jax.
@@ -61,7 +63,9 @@ def verify_sources(
     content: dict[str, Any] = {"task": "verify", "path": str(path.resolve())}
     content |= {"calls": list(calls), "loops": list(loops)}
     sources = {"before": before, "after": after}
-    answers, why = run_child(content, sources, python=python, platform=platform, timeout=timeout)
+    answers, why = run_child(
+        content, sources, python=python, platform=platform, timeout=timeout, progress=progress
+    )
     found = {a["index"]: a for a in answers if "index" in a}
     return [_verification(path, c, found.get(i), why) for i, c in enumerate(calls)]
 
@@ -107,21 +111,21 @@ def run_child(
     python: str = sys.executable,
     platform: str | None = None,
     timeout: float = 300.0,
-    watch: Watch | None = None,
+    progress: Tell | None = None,
 ) -> tuple[list[dict[str, Any]], str]:
     """Runs one job in a child process: what it answered, and why it ended, should it matter.
 
     Args:
       content: what the job is about; its `task` is "verify", "observe" or "tune".
       sources: versions of the module; the child finds the path of each under its name.
-      watch: is told now and then what the child has answered so far.
+      progress: is told what goes on.
 
     Raises:
       VerifyUnavailable: the interpreter cannot be started, or cannot import jax.
     """
     with tempfile.TemporaryDirectory(prefix="forscan-") as folder:
         job = _job(Path(folder), content, sources, timeout)
-        code, log = _run(job, python, platform, timeout, watch)
+        code, log = _run(job, python, platform, timeout, progress)
         answers = _answers(job)
     if any(a.get("unavailable") for a in answers):
         raise VerifyUnavailable(f"{python} cannot import jax: {INSTALL}")
@@ -145,7 +149,7 @@ def _job(folder: Path, content: dict[str, Any], sources: dict[str, bytes], timeo
 
 
 def _run(
-    job: Path, python: str, platform: str | None, timeout: float, watch: Watch | None
+    job: Path, python: str, platform: str | None, timeout: float, progress: Tell | None
 ) -> tuple[int | None, str]:
     """The exit code (None: timed out) and the end of what the child printed."""
     environment = dict(os.environ)
@@ -167,7 +171,7 @@ def _run(
         except OSError as e:
             raise VerifyUnavailable(f"{python} cannot be started: {e.strerror}") from None
         try:
-            code = _wait(child, job, timeout, watch)
+            code = _wait(child, job, timeout, progress)
         finally:
             _end(child)
         log.seek(0)
@@ -175,18 +179,20 @@ def _run(
 
 
 def _wait(
-    child: subprocess.Popen[bytes], job: Path, timeout: float, watch: Watch | None
+    child: subprocess.Popen[bytes], job: Path, timeout: float, progress: Tell | None
 ) -> int | None:
     """The exit code of the child, None where the time was up before."""
     end = time.monotonic() + timeout
     while True:
         left = max(0.0, end - time.monotonic())
         try:
-            return child.wait(left if watch is None else min(left, _GLANCE))
+            return child.wait(left if progress is None else min(left, _GLANCE))
         except subprocess.TimeoutExpired:
-            if watch is None or left <= _GLANCE:
+            if progress is None or left <= _GLANCE:
                 return None
-            watch(_answers(job))
+            stages = [a["stage"] for a in _answers(job) if "stage" in a]
+            if stages:
+                progress(stages[-1])
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:

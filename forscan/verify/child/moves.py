@@ -1,6 +1,8 @@
 """Operations that only move elements, done on the numbers of the elements.
 
-A rule gives None where an operation is not plain, and it stays what it is.
+A rule gives None where an operation is not plain, and it stays what it is. It is only asked
+where it knows all parameters of the operation: one that it has not heard of may say anything,
+such as the function that a scatter applies to what stands there.
 """
 
 from __future__ import annotations
@@ -169,7 +171,51 @@ def _identity(equation: Any, ins: list[Value]) -> list[Value] | None:
     return ins
 
 
-RULES: dict[str, Callable[[Any, list[Value]], list[Value] | None]] = {
+# What each rule knows of its operation: parameters that it reads, or that say nothing of values.
+# What is not here must be None or empty.
+_KNOWN: dict[str, set[str]] = {
+    "slice": {"start_indices", "limit_indices", "strides"},
+    "reshape": {"new_sizes", "sharding"},
+    "squeeze": {"dimensions"},
+    "expand_dims": {"dimensions"},
+    "broadcast_in_dim": {"shape", "broadcast_dimensions", "sharding"},
+    "transpose": {"permutation"},
+    "rev": {"dimensions"},
+    "concatenate": {"dimension"},
+    "stack": {"axis"},
+    "split": {"sizes", "axis"},
+    "unstack": {"axis"},
+    "pad": {"padding_config"},
+    "device_put": {"devices", "srcs", "copy_semantics"},
+    "pvary": {"axes", "axis_index_groups"},
+    "dynamic_slice": {"slice_sizes"},
+    "gather": {
+        "dimension_numbers",
+        "slice_sizes",
+        "indices_are_sorted",
+        "unique_indices",
+        "mode",  # no window that is known reaches beyond the array
+        "fill_value",
+    },
+    "scatter": {"dimension_numbers", "indices_are_sorted", "unique_indices", "mode"},
+}
+
+
+def move(equation: Any, ins: list[Value]) -> list[Value] | None:
+    """What an operation gives that only moves elements; None where it may do more."""
+    name = equation.primitive.name
+    rule = _RULES.get(name)
+    known = _KNOWN.get(name, set())
+    if rule is None or any(not _empty(v) for k, v in equation.params.items() if k not in known):
+        return None
+    return rule(equation, ins)
+
+
+def _empty(value: Any) -> bool:
+    return value is None or value == ()
+
+
+_RULES: dict[str, Callable[[Any, list[Value]], list[Value] | None]] = {
     **dict.fromkeys(_MOVES, _move),
     **dict.fromkeys(
         ("copy", "copy_p", "device_put", "optimization_barrier", "stop_gradient", "pvary"),

@@ -13,7 +13,7 @@ from .elements import Elements
 from .fold import fold, iota
 from .freeze import Freezer
 from .graph import Graph, Unproved, Value
-from .moves import RULES, row
+from .moves import move, row
 from .ops import CALLS, ELEMENTWISE, HOST
 from .program import scan_operands
 
@@ -30,7 +30,7 @@ class Walk:
     def __init__(self, graph: Graph, fine: int, any_order: bool) -> None:
         self.graph = graph
         self._depth = 0
-        self._consts: dict[int, tuple[Any, Value]] = {}
+        self._consts: dict[tuple[int, str], tuple[Any, Value]] = {}
         self._ops: dict[int, tuple[Any, int]] = {}
         self._freezer = Freezer(self.meaning)
         self._elements = Elements(graph, self._freezer, fine, any_order)
@@ -79,7 +79,8 @@ class Walk:
 
     def _const(self, array: Any, dtype: Any) -> Value:
         """A constant as the type that the trace gives it: NumPy's may be of double precision."""
-        found = self._consts.get(id(array))
+        place = (id(array), str(dtype))
+        found = self._consts.get(place)
         if found is None:
             if jnp.issubdtype(jnp.result_type(array), jax.dtypes.extended):
                 data = np.asarray(jax.random.key_data(array)).tobytes()
@@ -87,7 +88,7 @@ class Walk:
                 value = self.graph.node(key, array.shape)
             else:
                 value = self.graph.constant(np.asarray(array, dtype))
-            found = self._consts[id(array)] = (array, value)  # held: its id stays its own
+            found = self._consts[place] = (array, value)  # held: its id stays its own
         return found[1]
 
     def run(self, jaxpr: Any, consts: list[Value], args: list[Value]) -> list[Value]:
@@ -116,11 +117,7 @@ class Walk:
             return self._closed(params[CALLS[name]], ins)
         if equation.effects or any(word in name for word in HOST):
             raise Unproved(f"{name} has effects, or asks the host")
-        found = None
-        if name in RULES:
-            found = RULES[name](equation, ins)
-        elif name in _RULES:
-            found = _RULES[name](self, equation, ins)
+        found = _RULES[name](self, equation, ins) if name in _RULES else move(equation, ins)
         if found is not None:
             return found
         if name in ELEMENTWISE and _in_place(equation):
@@ -138,7 +135,8 @@ class Walk:
         found = self._ops.get(id(equation))
         if found is None:
             outs = tuple((v.aval.shape, str(v.aval.dtype)) for v in equation.outvars)
-            key = (equation.primitive.name, self._freezer.freeze(equation.params), outs)
+            params = self._freezer.freeze(equation.params)
+            key = (equation.primitive.name, params, _setting(equation), outs)
             found = self._ops[id(equation)] = (equation, self.graph.intern(key))
         return found[1]
 
@@ -248,6 +246,11 @@ class Walk:
     def _afford(self, closed: Any, length: int) -> None:
         """Raises Unproved at once where the rounds would take too many operations."""
         self.graph.affords(len(closed.jaxpr.eqns) * length)
+
+
+def _setting(equation: Any) -> Hashable:
+    """What the context of an operation says of its values: how random bits are made."""
+    return getattr(getattr(equation, "ctx", None), "threefry_partitionable", None)
 
 
 def _in_place(equation: Any) -> bool:
