@@ -18,7 +18,7 @@ from forscan.reshape.suites import suite_of, whole_end
 from forscan.syntax.code import Code, indent, one_line
 from forscan.syntax.names import names_in, reads
 from forscan.syntax.source import Edit
-from forscan.syntax.walk import walk, walk_all
+from forscan.syntax.walk import walk_all
 
 # What costs nothing to compute where it is not wanted, and has no bad derivative there.
 _TAME = (
