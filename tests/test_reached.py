@@ -118,3 +118,11 @@ def test_convert_says_which_loops_no_call_ran(
     assert [row["status"] for row in rows] == ["converted"] * 3
     assert [row["help"] for row in rows] == notes
     assert module.read_text().count("lax.scan") == 3
+
+
+@pytest.mark.parametrize("call", ["raises(1.0)", "g()", "g(jnp.ones(3), nothing=1)"])
+def test_nothing_is_written_on_a_call_that_raises(forscan: Run, module: Path, call: str) -> None:
+    """A mistake in the call is not taken for a call of something else."""
+    done = forscan("convert", "--to", "scan", "a.py", "--call", call)
+    assert "3 refused" in done.stderr
+    assert module.read_text() == MODULE

@@ -49,7 +49,7 @@ class Verification:
       vmap, jvp: the same under these transforms, `none` where the original has none.
       first_iteration: that differs, such as `iteration 3 of 50`; empty where not known.
       smallest: the arguments of the smallest call found that differs; empty likewise.
-      raises: the error that both versions raise, which makes them equal.
+      raises: the error of the original where both versions raise; the same makes them equal.
       reached: the lines of the converted loops that the call ran, None where they are not known.
       break_even_calls: after how many calls the version that is dearer to compile has
         paid back; None where it never does, or is not dearer.

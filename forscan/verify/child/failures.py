@@ -25,7 +25,8 @@ def verdict(old: Exception | None, new: Exception | None, path: str) -> dict[str
             reason += f", the {other} does not"
         return {"status": "different", "evidence": "measured", "reason": reason}
     if not (_ran(old, path) and _ran(new, path)):
-        return {"status": "unknown", "reason": f"both versions raise {line(old)}"}
+        reason = f"both versions raise {line(old)}"
+        return {"status": "unknown", "reason": reason, "raises": line(old)}
     if not same_class(type(old), type(new)):
         return {
             "status": "different",
@@ -34,7 +35,7 @@ def verdict(old: Exception | None, new: Exception | None, path: str) -> dict[str
         }
     if _words(old) != _words(new):
         reason = f"both raise {type(old).__name__}, but say other things: {line(old)}; {line(new)}"
-        return {"status": "unknown", "reason": reason}
+        return {"status": "unknown", "reason": reason, "raises": line(old)}
     reason = f"both raise {line(old)}"
     return {"status": "equal", "evidence": "measured", "reason": reason, "raises": line(old)}
 

@@ -88,7 +88,7 @@ class Judge:
             return answer
         answer["reached"] = self.marks.reached
         if answer["status"] != "different" and self.marks.missing:
-            return _unreached(self.marks, answer.get("reason", ""))
+            return _unreached(self.marks, answer.get("reason", ""), answer.get("raises", ""))
         if answer["status"] == "different" and not self.slow:
             answer |= self.explained()
         return answer
@@ -373,9 +373,9 @@ class Judge:
         return "different", f"gradient: {found.reason}"
 
 
-def _unreached(marks: Marks, error: str = "") -> dict[str, Any]:
-    reason = _notes(marks.missing, error)
-    return {"status": "unknown", "reason": reason, "reached": marks.reached}
+def _unreached(marks: Marks, why: str = "", raises: str = "") -> dict[str, Any]:
+    reason = _notes(marks.missing, why)
+    return {"status": "unknown", "reason": reason, "raises": raises, "reached": marks.reached}
 
 
 def _notes(*texts: str) -> str:
