@@ -15,6 +15,10 @@ ROOT = Path(__file__).parent.parent
 FIXTURES = ROOT / "fixtures"
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
+# Nothing here is to run fast, and much of it is compiled.
+os.environ.setdefault(
+    "XLA_FLAGS", "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
+)
 
 # Fixtures that use what came into jax behind the oldest version that is supported.
 _NEWER = {

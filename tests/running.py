@@ -12,8 +12,6 @@ import jax.numpy as jnp
 import numpy as np
 
 _COUNT = [0]
-# Lines of a jaxpr from which on compiling the gradient of an unrolled loop takes too long.
-_LONG = 250
 
 
 def load(source: bytes, path: Path) -> types.ModuleType:
@@ -82,30 +80,21 @@ def assert_same(old: Any, new: Any) -> None:
         )
 
 
-def assert_same_gradient(old: types.ModuleType, new: types.ModuleType, text: str) -> None:
-    """The same gradient with respect to every float argument, where there is one."""
-    name, args, kwargs = arguments(old, text)
+def gradient(module: types.ModuleType, text: str) -> Any:
+    """The gradient of a call with respect to every float argument; None where there is none."""
+    name, args, kwargs = arguments(module, text)
     places = tuple(i for i, a in enumerate(args) if _is_float(a))
-    if not places or jaxpr(old, text).count("\n") > _LONG:
-        return
+    if not places:
+        return None
 
-    def gradient(module: types.ModuleType) -> Any:
-        target = function(module, name)
+    def total(*floats: Any) -> Any:
+        full = list(args)
+        for place, value in zip(places, floats, strict=True):
+            full[place] = value
+        leaves = jax.tree.leaves(function(module, name)(*full, **kwargs))
+        return sum(jnp.sum(leaf) for leaf in leaves if _is_float(leaf))
 
-        def total(*floats: Any) -> Any:
-            full = list(args)
-            for place, value in zip(places, floats, strict=True):
-                full[place] = value
-            leaves = jax.tree.leaves(target(*full, **kwargs))
-            return sum(jnp.sum(leaf) for leaf in leaves if _is_float(leaf))
-
-        return jax.grad(total, argnums=tuple(range(len(places))))(*(args[p] for p in places))
-
-    try:
-        want = gradient(old)
-    except Exception:  # no reverse derivative of the original: nothing to compare
-        return
-    assert_same(want, gradient(new))
+    return jax.grad(total, argnums=tuple(range(len(places))))(*(args[p] for p in places))
 
 
 def _is_float(value: Any) -> bool:
