@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from forscan.lsp.commands import take_commands
 from forscan.lsp.server import Server, follow_texts, offer_actions
+from forscan.memory import collect_rarely
 
 
 def serve() -> None:
@@ -12,4 +13,5 @@ def serve() -> None:
     follow_texts(server)
     offer_actions(server)
     take_commands(server)
+    collect_rarely()  # the protocol's own classes are no garbage, and are many
     server.start_io()
