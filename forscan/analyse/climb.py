@@ -294,8 +294,10 @@ class Climb:
         return _decided(parent, item) or self._branch(item)
 
     def _bound(self, part: ast.Slice) -> Use:
-        """`x[i : i + k]` with the index in both bounds may be a window."""
+        """`x[i : i + k]`, `x[:, i : i + k]` with the index in both bounds may be a window."""
         whole = self.place.parent(part)
+        if isinstance(whole, ast.Tuple):
+            whole = self.place.parent(whole)
         bounds = [part.lower, part.upper]
         both = all(b is not None and self.node.id in names_in(b) for b in bounds)
         if self.integer and both and isinstance(whole, ast.Subscript) and self.place.top:

@@ -14,6 +14,7 @@ from forscan.passes.hoist import hoist
 from forscan.passes.index_to_carry import index_to_carry
 from forscan.passes.index_to_xs import index_to_xs
 from forscan.passes.last_value import last_value
+from forscan.passes.name_elements import name_elements
 from forscan.passes.note_promotions import note_promotions
 from forscan.passes.tables import lift_tables
 from forscan.passes.trees_to_xs import trees_to_xs
@@ -31,6 +32,7 @@ PASSES: tuple[Pass, ...] = (
     windows,
     trees_to_xs,
     index_to_xs,
+    name_elements,
     xs_to_index,
     lift_tables,
     fold_outputs,

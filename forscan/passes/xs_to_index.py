@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+
 from forscan.analyse.arrays import Evidence, evidence
 from forscan.model import Counter, Element, Loop, Refusal, Refused
 from forscan.passes.draft import Draft
@@ -28,10 +30,7 @@ def xs_to_index(draft: Draft) -> Draft:
             before.append(f"{source} = {made}")
         sources.append(source)
     if counter is None:
-        lengths = (
-            e.length or (f"len({s})" if e.is_array else None)
-            for e, s in zip(loop.elements, sources, strict=True)
-        )
+        lengths = (_length(e, s) for e, s in zip(loop.elements, sources, strict=True))
         stop = next((length for length in lengths if length), loop.length)
         assert stop is not None
         counter = Counter(draft.fresh.name("i", "k"), stop)
@@ -54,6 +53,14 @@ def xs_to_index(draft: Draft) -> Draft:
     return draft.with_loop(body=body, counter=counter, elements=(), before=(*loop.before, *before))
 
 
+def _length(element: Element, source: str) -> str | None:
+    """The trip count, where an element shows it; `source` is what it is taken from by now."""
+    own = f"len({ast.unparse(expression(element.source))})"
+    if element.is_array and element.length in (None, own):
+        return f"len({source})"
+    return element.length
+
+
 def _bound(loop: Loop) -> set[str]:
     """The names that an iteration binds: they are iterated as they are before the loop."""
     targets = (target_names(expression(carry.target)) for carry in loop.carries)
@@ -63,4 +70,5 @@ def _bound(loop: Loop) -> set[str]:
 def _wishes(element: Element) -> list[str]:
     """Names for all items that one is taken from."""
     target = element.target
-    return [f"{target}s", f"{target}_items"] if target.isidentifier() else []
+    several = f"{target}_rows" if target.endswith("s") else f"{target}s"
+    return [several, f"{target}_items"] if target.isidentifier() else []

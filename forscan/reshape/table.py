@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from forscan.model import Refusal
+from forscan.reshape.bounds import write_bounds_out
 from forscan.reshape.branches import branches_to_cond
 from forscan.reshape.counters import count_to_index
 from forscan.reshape.filtered import filter_range
@@ -27,6 +28,7 @@ IMPROVEMENTS: dict[str, tuple[Callable[[LoopText], Reshaped | None], ...]] = {
 }
 STRATEGIES: tuple[Strategy, ...] = (
     else_behind,
+    write_bounds_out,
     set_to_append,
     spread_appends,
     snapshots,

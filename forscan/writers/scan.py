@@ -26,7 +26,7 @@ def write(loop: Loop, fresh: Fresh, spelling: Spelling) -> str:
         )
     name = loop.name or fresh.name("step", "body", "scan_step")
     carry, take_carry = parameter([c.target for c in loop.carries], fresh, "carry", "state")
-    xs, take_xs = parameter([e.target for e in loop.elements], fresh, "x", "inputs")
+    xs, take_xs = parameter([e.target for e in loop.elements], fresh, "x", "inputs", "slices")
     if carry == xs == "_":
         xs = "__"
     statements, returned = _returned(loop)
