@@ -21,7 +21,7 @@ from forscan.facts import NO_FACTS, Facts
 from forscan.find.context import ModuleContext, parse_module
 from forscan.find.sites import Site, find_sites
 from forscan.model import Refusal, Refused
-from forscan.moved import found_again, taken_along
+from forscan.moved import found_again, place_before, taken_along
 from forscan.notebook.module import convert_notebook
 from forscan.plan import FORMS, NoCandidate, NothingToDo, Plan, make_plan
 from forscan.prefilter import is_quiet
@@ -219,6 +219,7 @@ class _Conversion:
         self.sites: dict[int, Site] | None = None
         self.pending: list[_Pending] = []
         self.done: list[Outcome] = []
+        self.rounds: list[list[Edit]] = []
         self.suppressions = Suppressions(source)
         self.interactive = path.suffix == ".ipynb"
 
@@ -411,9 +412,20 @@ class _Conversion:
         ignored = [self._ignored(pending, r.code) for r in reasons]
         left = tuple(r for r, why in zip(reasons, ignored, strict=True) if why is None)
         if left:
+            left = tuple(map(self._placed, left))
             self.done.append(replace(pending.outcome, status=Status.REFUSED, reasons=left))
         elif ignored[0] is not None:
             self._skip(pending, ignored[0])
+
+    def _placed(self, reason: Refusal) -> Refusal:
+        """A reason with its place in the file as it was, the column in characters."""
+        if reason.line is None or reason.column is None:
+            return reason
+        offset = self.source.offset(reason.line, reason.column - 1)
+        for edits in reversed(self.rounds):
+            offset = place_before(offset, edits)
+        line, column = self.original.position(offset)
+        return replace(reason, line=line, column=column)
 
     def _skip(self, pending: _Pending, reason: Refusal) -> None:
         self.done.append(replace(pending.outcome, status=Status.SKIPPED, reasons=(reason,)))
@@ -422,6 +434,7 @@ class _Conversion:
         if not edits:
             return
         edits = _unique(edits)
+        self.rounds.append(edits)
 
         def after(offset: int) -> int:
             done = (e for e in edits if e.end <= offset)

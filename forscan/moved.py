@@ -1,4 +1,4 @@
-"""Where loops are after a plan whose new text takes them along.
+"""Where loops are after a plan whose new text takes them along, and where a place was before.
 
 A loop in the body of a converted one, or beside it in the same statement, stands in the
 text that is written anew; so it is found again by its place among the others there.
@@ -39,6 +39,19 @@ def found_again(old: list[int], start: int, end: int, sites: Iterable[Site]) -> 
     """Old start -> new start of loops that now stand between two offsets."""
     now = [s.start for s in sites if isinstance(s.node, ast.Call) and start <= s.start < end]
     return dict(zip(old, now, strict=True)) if len(old) == len(now) else {}
+
+
+def place_before(offset: int, edits: Iterable[Edit]) -> int:
+    """Where a place of the new text was before edits; what they wrote was where they begin."""
+    shift = 0
+    for edit in sorted(edits, key=lambda e: (e.start, e.end)):
+        start = edit.start + shift
+        if offset < start:
+            break
+        if offset < start + len(edit.new):
+            return edit.start
+        shift += len(edit.new) - (edit.end - edit.start)
+    return offset - shift
 
 
 def _inside(offset: int, edits: Iterable[Edit]) -> bool:

@@ -614,6 +614,25 @@ def test_full_output_shows_the_place_and_the_way_out(forscan: Run, tmp_path: Pat
     assert any(line.startswith("  help: Use jax.debug.print") for line in shown)
 
 
+@pytest.mark.parametrize("action", ["check", "convert --to scan --diff", "convert --to fori"])
+def test_reasons_stand_where_they_are_in_the_file(
+    forscan: Run, tmp_path: Path, action: str
+) -> None:
+    """Also behind loops of the function that are longer or shorter when converted."""
+    body = """\
+    for x in xs:
+        s = s + x
+    for i in range(4):
+        'ü'; print(s); s = 2 * s
+"""
+    write(tmp_path, {"a.py": f"import jax\n\n\n@jax.jit\ndef f(s, xs):\n{body * 2}    return s\n"})
+    done = forscan(*action.split(), "a.py")
+    shown = lines(done.stdout + done.stderr)
+    for line in (9, 13):
+        place = shown.index(f"  {line} |         'ü'; print(s); s = 2 * s")
+        assert shown[place + 1].partition("|")[2].startswith("              ^ `print` acts on")
+
+
 @pytest.mark.parametrize("odd", ["\f", "\x1c", "\u2028"], ids=["form feed", "fs", "ls"])
 def test_full_output_shows_the_right_line(forscan: Run, tmp_path: Path, odd: str) -> None:
     write(tmp_path, {"a.py": f"# {odd}\n" + NOISY})
