@@ -10,118 +10,26 @@ import ast
 from collections.abc import Iterable
 from enum import Enum
 
+from forscan.analyse.array_words import (
+    ARRAY_ATTRIBUTES,
+    ARRAY_METHODS,
+    ARRAY_PREFIXES,
+    ARRAY_TYPES,
+    CONTAINERS,
+    OF_ANYTHING,
+    OF_SEQUENCES,
+    PERHAPS_SEVERAL,
+    SEVERAL,
+    TREE_MAPS,
+    TUPLES,
+)
 from forscan.analyse.handed import argument
+from forscan.analyse.scan_results import output_of
 from forscan.facts import Value
 from forscan.find.context import FunctionContext
 from forscan.model import Spelling
 from forscan.syntax.names import annotations_of, is_place, walk_scope
 from forscan.syntax.walk import walk
-
-_ARRAY_ATTRIBUTES = {
-    "shape",
-    "ndim",
-    "dtype",
-    "T",
-    "mT",
-    "at",
-    "size",
-    "real",
-    "imag",
-    "weak_type",
-}
-ARRAY_METHODS = {
-    "astype",
-    "reshape",
-    "sum",
-    "mean",
-    "transpose",
-    "min",
-    "max",
-    "dot",
-    "ravel",
-    "flatten",
-    "squeeze",
-    "cumsum",
-    "prod",
-    "std",
-    "var",
-    "any",
-    "all",
-    "argmax",
-    "argmin",
-    "swapaxes",
-    "repeat",
-    "clip",
-    "conj",
-    "take",
-    "round",
-}
-_ARRAY_PREFIXES = ("jax.numpy.", "jax.lax.", "jax.nn.", "jax.random.", "jax.scipy.")
-# These take lists and numbers as well: being handed to one proves nothing.
-_OF_ANYTHING = {
-    "jax.numpy.meshgrid", "jax.numpy.split", "jax.numpy.array_split", "jax.numpy.shape",
-    "jax.numpy.broadcast_arrays", "jax.numpy.nonzero", "jax.numpy.ndim", "jax.numpy.unstack",
-}  # fmt: skip
-# Functions of jax and NumPy that give tuples, lists or iterators of arrays, wherever they live.
-_TUPLES = {
-    "hsplit", "vsplit", "dsplit", "split", "array_split", "gradient", "qr", "svd", "eig", "eigh",
-    "slogdet", "lstsq", "lu", "lu_factor", "schur", "polar", "rsf2csf", "hessenberg",
-    "expm_frechet", "tril_indices", "tril_indices_from", "triu_indices", "triu_indices_from",
-    "diag_indices", "diag_indices_from", "mask_indices", "ix_", "unravel_index", "modf",
-    "divmod", "frexp", "polydiv", "meshgrid", "nonzero", "broadcast_arrays", "unstack",
-    "unique_all", "unique_counts", "unique_inverse", "top_k", "approx_max_k", "approx_min_k",
-    "sort_key_val", "rng_bit_generator",
-}  # fmt: skip
-_SEVERAL = _TUPLES | {
-    "cho_factor", "histogram", "histogram2d", "histogramdd", "ogrid", "shape",
-    "ndim", "broadcast_shapes", "reduce", "reduce_window", "optimization_barrier", "psum", "pmean",
-    "pmax", "pmin", "all_gather", "ppermute", "all_to_all", "stop_gradient", "custom_root",
-    "custom_linear_solve", "platform_dependent", "associative_scan", "cond", "switch", "map",
-    "scan", "while_loop", "fori_loop", "ndindex", "nditer", "ndenumerate", "issubdtype",
-    "result_type", "finfo", "iinfo", "isscalar", "load",
-}  # fmt: skip
-# These do so with several arguments only, or when they are told to.
-_PERHAPS_SEVERAL = {
-    "atleast_1d": 1, "atleast_2d": 1, "atleast_3d": 1, "sort": 1, "average": 2, "unique": 1,
-    "polyfit": 3,
-}  # fmt: skip
-TREE_MAPS = {"jax.tree.map", "jax.tree_util.tree_map", "jax.tree_map"}
-# Functions that take a sequence of arrays: being handed to one proves nothing.
-_OF_SEQUENCES = {
-    "stack",
-    "array",
-    "asarray",
-    "concatenate",
-    "hstack",
-    "vstack",
-    "dstack",
-    "column_stack",
-    "block",
-    "unstack",
-}
-_ARRAY_TYPES = {
-    "Array",
-    "ndarray",
-    "ArrayLike",
-    "Float",
-    "Int",
-    "Bool",
-    "Complex",
-    "Key",
-}
-_CONTAINERS = {
-    "list",
-    "tuple",
-    "dict",
-    "set",
-    "List",
-    "Tuple",
-    "Dict",
-    "Sequence",
-    "Iterable",
-    "Mapping",
-    "PyTree",
-}
 
 
 class Evidence(Enum):
@@ -215,7 +123,7 @@ def _of_call(node: ast.Call, context: FunctionContext, depth: int) -> Evidence:
         return Evidence.OTHER
     if path and path.startswith("jax.tree"):
         return Evidence.UNKNOWN if path in TREE_MAPS else Evidence.OTHER
-    if path and path.startswith(_ARRAY_PREFIXES):
+    if path and path.startswith(ARRAY_PREFIXES):
         return Evidence.ARRAY
     if path and path.startswith("itertools."):
         return Evidence.OTHER
@@ -257,7 +165,7 @@ def _of_result(callee: ast.FunctionDef, context: FunctionContext, depth: int) ->
 def gives_an_array(node: ast.Call, context: FunctionContext) -> bool:
     """Whether a call is one of a function of JAX that gives one array."""
     path = context.resolve(node.func) or ""
-    return path.startswith(_ARRAY_PREFIXES) and not _gives_several(path, node)
+    return path.startswith(ARRAY_PREFIXES) and not _gives_several(path, node)
 
 
 def has_a_shape(expression: ast.expr, context: FunctionContext) -> bool:
@@ -265,24 +173,24 @@ def has_a_shape(expression: ast.expr, context: FunctionContext) -> bool:
     parents = context.module.functions.parents
     of = (parents.get(node) for node in context.alike(expression))
     return any(
-        isinstance(p, ast.Attribute) and p.attr in _ARRAY_ATTRIBUTES - {"real", "imag"} for p in of
+        isinstance(p, ast.Attribute) and p.attr in ARRAY_ATTRIBUTES - {"real", "imag"} for p in of
     )
 
 
 def _gives_several(path: str, node: ast.Call) -> bool:
     """Whether a function of jax or NumPy gives back more than one array."""
-    if not path.startswith((*_ARRAY_PREFIXES, "numpy.")) or path.startswith("jax.random."):
+    if not path.startswith((*ARRAY_PREFIXES, "numpy.")) or path.startswith("jax.random."):
         return False
     if path.startswith("jax.nn.initializers."):
         return True
     tail = path.rsplit(".", 1)[-1]
     if tail == "where":
         return len(node.args) + len(node.keywords) == 1
-    if tail in _PERHAPS_SEVERAL:
+    if tail in PERHAPS_SEVERAL:
         told = any((k.arg or "").startswith(("return", "full")) for k in node.keywords)
         tuple_given = bool(node.args) and isinstance(node.args[0], ast.Tuple)
-        return told or tuple_given or len(node.args) > _PERHAPS_SEVERAL[tail]
-    return tail in _SEVERAL
+        return told or tuple_given or len(node.args) > PERHAPS_SEVERAL[tail]
+    return tail in SEVERAL
 
 
 def _of_subscript(
@@ -305,7 +213,7 @@ def _is_item_of_tuple(base: ast.expr, index: ast.expr, context: FunctionContext)
     if not isinstance(base, ast.Call) or not isinstance(index, ast.Constant):
         return False
     path = context.resolve(base.func) or ""
-    return _gives_several(path, base) and path.rsplit(".", 1)[-1] in _TUPLES
+    return _gives_several(path, base) and path.rsplit(".", 1)[-1] in TUPLES
 
 
 def _is_of_lists(base: ast.expr, context: FunctionContext) -> bool:
@@ -347,6 +255,9 @@ def _of_name(node: ast.Name, context: FunctionContext, depth: int) -> Evidence:
     known = [e for e in found if e is not Evidence.UNKNOWN]
     if known and (node.id not in context.parameters or set(found) == {Evidence.OTHER}):
         return known[0] if len(set(known)) == 1 else Evidence.UNKNOWN
+    output = output_of(node.id, context)
+    if output is not None and evidence(*output, depth - 1) is Evidence.ARRAY:
+        return Evidence.ARRAY
     return _of_uses(node, context)
 
 
@@ -413,9 +324,9 @@ def _of_annotation(annotation: ast.expr) -> Evidence | None:
         for n in walk(annotation)
         if isinstance(n, ast.Name | ast.Attribute)
     }
-    if words & _CONTAINERS:
+    if words & CONTAINERS:
         return Evidence.OTHER
-    return Evidence.ARRAY if words & _ARRAY_TYPES else None
+    return Evidence.ARRAY if words & ARRAY_TYPES else None
 
 
 def _of_uses(expression: ast.expr, context: FunctionContext) -> Evidence:
@@ -431,7 +342,7 @@ def _of_uses(expression: ast.expr, context: FunctionContext) -> Evidence:
 def _of_use(node: ast.AST, parent: ast.AST | None, context: FunctionContext) -> Evidence | None:
     match parent:
         case ast.Attribute(attr=attribute):
-            if attribute in _ARRAY_ATTRIBUTES | ARRAY_METHODS:
+            if attribute in ARRAY_ATTRIBUTES | ARRAY_METHODS:
                 return Evidence.ARRAY
             if attribute in ("items", "keys", "values", "append", "_replace"):
                 return Evidence.OTHER
@@ -455,7 +366,7 @@ def _of_use(node: ast.AST, parent: ast.AST | None, context: FunctionContext) -> 
         case ast.Call(func=function, args=arguments) if node in arguments:
             path = context.resolve(function) or ""
             tail = path.rsplit(".", 1)[-1]
-            if path.startswith(_ARRAY_PREFIXES) and tail not in _OF_SEQUENCES:
-                if path not in _OF_ANYTHING and not path.startswith("jax.lax."):
+            if path.startswith(ARRAY_PREFIXES) and tail not in OF_SEQUENCES:
+                if path not in OF_ANYTHING and not path.startswith("jax.lax."):
                     return Evidence.ARRAY
     return None

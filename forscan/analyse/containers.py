@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 
-from forscan.analyse.arrays import TREE_MAPS
+from forscan.analyse.array_words import TREE_MAPS
 from forscan.analyse.lists import block_of
 from forscan.find.context import FunctionContext, once
 from forscan.syntax.walk import walk, walk_all

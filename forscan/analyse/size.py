@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 
-from forscan.analyse.arrays import ARRAY_METHODS
+from forscan.analyse.array_words import ARRAY_METHODS
 from forscan.analyse.lists import appended
 from forscan.analyse.trip_count import Extent, extent, leading
 from forscan.find.context import FunctionContext

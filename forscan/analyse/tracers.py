@@ -9,8 +9,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection
 
+from forscan.analyse.array_words import ARRAY_METHODS
 from forscan.analyse.arrays import (
-    ARRAY_METHODS,
     Evidence,
     assigned_values,
     evidence,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from forscan.analyse.arrays import TREE_MAPS
+from forscan.analyse.array_words import TREE_MAPS
 from forscan.analyse.floating import Floating
 from forscan.analyse.items import is_array_expression
 from forscan.analyse.lists import FilledList, block_of, cuts

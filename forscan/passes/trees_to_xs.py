@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
-from forscan.analyse.arrays import TREE_MAPS
+from forscan.analyse.array_words import TREE_MAPS
 from forscan.analyse.use import Use
 from forscan.model import Element
 from forscan.passes.draft import Draft

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from forscan.analyse.arrays import TREE_MAPS, assigned_values
+from forscan.analyse.array_words import TREE_MAPS
+from forscan.analyse.arrays import assigned_values
 from forscan.analyse.handed import argument
 from forscan.analyse.traced_bounds import check_bounds, numbers_in
 from forscan.analyse.tracers import is_tracer

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
-from forscan.analyse.arrays import TREE_MAPS
+from forscan.analyse.array_words import TREE_MAPS
 from forscan.analyse.items import used_as_an_array
 from forscan.analyse.kinds import ARRAY, UNKNOWN, kind_of, of_items
 from forscan.analyse.kinds import Kind as ValueKind
