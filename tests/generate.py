@@ -196,6 +196,8 @@ class _Maker:
             "ms": f"jnp.sin(jnp.arange({D}.0 * {t})).reshape({t}, {D}){wide}",
             "ws": f"jnp.cos(jnp.arange({D}.0 * {t})).reshape({D}, {t})",
             "ks": f"jnp.arange({t}) % {max(1, t - 1)}",
+            "bs": f"jnp.cos(jnp.arange({2 * t + 4}.0))",
+            "cs": f"jnp.sin(jnp.arange({D}.0 * {2 * t + 4})).reshape({D}, {2 * t + 4})",
             "v": self.pick(
                 [f"jnp.linspace(0.1, 0.7, {D})", f"jnp.ones({D}, jnp.bfloat16)"], [7, 1]
             ),
@@ -206,7 +208,7 @@ class _Maker:
         }
         names = [n for n in every if n in ("xs", "ms") or self.chance(0.6)]
         self.used |= {*every, "N", "FLAG", "WEIGHTS", "f", "i"}
-        self.arrays = {n for n in names if n in ("xs", "ms", "ws", "ks")}
+        self.arrays = {n for n in names if n in ("xs", "ms", "ws", "ks", "bs", "cs")}
         self.has_key = "key" in names
         for name in names:
             if name == "s":
@@ -422,6 +424,8 @@ class _Maker:
             options += [(2, f"ws[1, {i}]")]
         if "ks" in self.arrays:
             options += [(1, f"xs[ks[{i}]]"), (1, f"ks[{i}]")]
+        if "bs" in self.arrays:
+            options += [(1, f"bs[{i} * 2:({i} + 1) * 2].sum()"), (1, f"bs[2 * {i}:2 * {i} + 2][1]")]
         return self.pick([o for _, o in options], [w for w, _ in options])
 
     def index_row(self) -> str:
@@ -437,6 +441,11 @@ class _Maker:
         ]
         if "ws" in self.arrays:
             options += [(3, f"ws[:, {i}]")]
+        if "cs" in self.arrays:
+            options += [
+                (2, f"cs[:, {i}:{i} + 1].sum(axis=1)"),
+                (2, f"cs[:, 2 * {i}:2 * {i} + 2].max(axis=1)"),
+            ]
         return self.pick([o for _, o in options], [w for w, _ in options])
 
     def condition(self) -> str:
@@ -793,6 +802,21 @@ class _Maker:
             self.note("live-out local")
             self.results.append(name)
 
+    def _row(self) -> None:
+        """A slice that the body only gives a name, and a window whose bounds have names."""
+        i = self.scope.index
+        if i is None:
+            return
+        name, low, high = self.fresh("item"), self.fresh("low"), self.fresh("high")
+        if self.chance(0.5) or "bs" not in self.arrays:
+            self.emit(f"{name} = xs[{i}]")
+        else:
+            self.note("named bounds")
+            self.emit(f"{low} = {i} * 2")
+            self.emit(f"{high} = {low} + 2")
+            self.emit(f"{name} = bs[{low}:{high}].sum()")
+        self.scope.scalars.append(name)
+
     def _number(self) -> None:
         """A name for a Python number, which the module may know as another one."""
         name = self.fresh(*_HIDDEN, "half", "third")
@@ -897,6 +921,7 @@ class _Maker:
                 self.states.append(made)
         extras: list[tuple[int, Action]] = [
             (6, self._temporary),
+            (2, self._row),
             (2, self._number),
             (2, self._local_function),
             (1, self._walrus),
