@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import TypeGuard
 
 from forscan.analyse.lists import block_of
 from forscan.find.sites import Site
@@ -156,7 +157,7 @@ def pair_results(site: Site) -> Results:
     if parent is statement:
         if isinstance(statement, ast.Expr):
             return Results.of_patterns(None, None)
-        if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
+        if _has_pattern(statement):
             target = statement.targets[0]
             if isinstance(target, ast.Tuple | ast.List) and len(target.elts) == 2:
                 first, gone = _taken_apart(site, target.elts[0])
@@ -173,11 +174,10 @@ def _item(site: Site, subscript: ast.Subscript) -> Results:
         return Results(None, None, lambda carry, ys: _rest(site, call, f"({carry}, {ys})"))
     is_carry = index in ("0", "-2")
     statement = site.statement
-    if site.context.parent(subscript) is statement and isinstance(statement, ast.Assign):
-        if len(statement.targets) == 1:
-            if is_carry:
-                return _of_carry(site, statement.targets[0])
-            return Results.of_patterns(None, _pattern(site, statement.targets[0]))
+    if site.context.parent(subscript) is statement and _has_pattern(statement):
+        if is_carry:
+            return _of_carry(site, statement.targets[0])
+        return Results.of_patterns(None, _pattern(site, statement.targets[0]))
 
     def rest(carry: str, ys: str) -> str:
         return _rest(site, subscript, carry if is_carry else ys)
@@ -228,9 +228,18 @@ def _whole_statement(
     if site.context.parent(call) is statement:
         if isinstance(statement, ast.Expr):
             return Results.of_patterns(None, None)
-        if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
+        if _has_pattern(statement):
             return assigned(statement.targets[0])
     return None
+
+
+def _has_pattern(statement: ast.stmt) -> TypeGuard[ast.Assign]:
+    """Whether a statement assigns to one pattern; `first, *rest` fits values of many lengths."""
+    return (
+        isinstance(statement, ast.Assign)
+        and len(statement.targets) == 1
+        and not any(isinstance(n, ast.Starred) for n in walk(statement.targets[0]))
+    )
 
 
 def _of_carry(site: Site, target: ast.expr) -> Results:

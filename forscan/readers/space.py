@@ -97,6 +97,13 @@ class _Reader:
         return self.array(target, iterable)
 
     def check_target(self, target: ast.expr) -> None:
+        if isinstance(target, ast.Starred):
+            raise _no(
+                "FSC205",
+                target,
+                f"{self.text(target)} takes a list of items, and a scan has one slice for each",
+                "Give each item a name of its own.",
+            )
         for node in walk(target):
             if isinstance(node, ast.Attribute | ast.Subscript):
                 raise _no(
