@@ -7,6 +7,7 @@ items are state, and the list is only filled.
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 
 from forscan.analyse.lists import FilledList, appended, appends_to, find_lists, given_value
 from forscan.analyse.trip_count import extent, literal_int
@@ -50,18 +51,27 @@ def _reads(body: Code, name: str) -> list[ast.Subscript]:
         for n in walk_all(body.statements)
         if isinstance(n, ast.Subscript) and isinstance(n.value, ast.Name) and n.value.id == name
     ]
-    mentions = [n for n in walk_all(body.statements) if isinstance(n, ast.Name) and n.id == name]
     appends = [s for s in body.statements if appends_to(s, name)]
-    return found if len(mentions) == len(found) + len(appends) else []
+    others = _mentions(body.statements, name) - sum(_own_mentions(s, name) for s in appends)
+    return found if others == len(found) else []
+
+
+def _mentions(nodes: Iterable[ast.AST], name: str) -> int:
+    return sum(isinstance(n, ast.Name) and n.id == name for n in walk_all(nodes))
+
+
+def _own_mentions(append: ast.stmt, name: str) -> int:
+    """How often a statement that appends names the list, besides in the item: `hs = hs + [h]`."""
+    step = appended(append)
+    assert step is not None
+    return _mentions([append], name) - _mentions([step[1]], name)
 
 
 def _depth(loop: LoopText, filled: FilledList, body: Code) -> int | None:
     """How many of the last items are read; None where more than that is needed."""
-    mentions = sum(
-        isinstance(n, ast.Name) and n.id == filled.name for n in walk_all(body.statements)
-    )
     appends = [s for s in body.statements if appends_to(s, filled.name)]
-    if mentions == len(appends):
+    own = sum(_own_mentions(s, filled.name) for s in appends)
+    if _mentions(body.statements, filled.name) == own:
         return 0
     reads = _reads(body, filled.name)
     if not reads or len(appends) != 1 or len(filled.definition.targets) != 1:
