@@ -23,8 +23,14 @@ from forscan.syntax.walk import walk_all
 # What costs nothing to compute where it is not wanted, and has no bad derivative there.
 _TAME = (
     ast.Name, ast.Attribute, ast.Tuple, ast.Constant, ast.BinOp, ast.Add, ast.Sub, ast.Mult,
-    ast.UnaryOp, ast.USub, ast.Load, ast.Subscript,
+    ast.UnaryOp, ast.USub, ast.Load, ast.Subscript, ast.MatMult, ast.Pow,
+    ast.keyword,
 )  # fmt: skip
+_TAME_FUNCTIONS = {
+    f"jax.numpy.{name}"
+    for name in ("abs", "cos", "dot", "max", "mean", "min", "sin", "square", "sum", "tanh", "vdot")
+}
+_TAME_METHODS = {"copy", "max", "mean", "min", "sum"}
 
 
 @dataclass(frozen=True)
@@ -212,7 +218,7 @@ def _in_blocks(loop: LoopText, branch: ast.If, part: _Part, stop: ast.expr) -> R
 def _thinned(loop: LoopText, branch: ast.If, names: list[str], part: _Part) -> Reshaped | None:
     """The loop that appends always, and the part of each list that is wanted."""
     values = [step[1] for s in branch.body if (step := appended(s)) is not None]
-    if not all(isinstance(n, _TAME) for n in walk_all(values)):
+    if not all(_is_tame(loop, n) for n in walk_all(values)):
         return None
     body: Code = loop.body
     inner = suite_of(body, branch.body)
@@ -220,3 +226,14 @@ def _thinned(loop: LoopText, branch: ast.If, names: list[str], part: _Part) -> R
     text = f"{loop.header}\n{indent(body.edited([edit]).text, loop.context.unit)}"
     after = "".join(f"\n{name} = {name}[{part.slice}]" for name in names)
     return loop.replaced(text + after, 0)
+
+
+def _is_tame(loop: LoopText, node: ast.AST) -> bool:
+    match node:
+        case ast.BinOp(op=ast.Pow(), right=exponent):
+            return (literal_int(exponent) or 0) > 0
+        case ast.Call(func=function) if loop.context.resolve(function) in _TAME_FUNCTIONS:
+            return True
+        case ast.Call(func=ast.Attribute(value=value, attr=method)):
+            return method in _TAME_METHODS and loop.context.resolve(value) is None
+    return isinstance(node, _TAME)
