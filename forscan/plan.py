@@ -127,8 +127,12 @@ def _plan(site: Site, form: str, config: Config) -> Plan:
     above = apply_edits(source.text[: reading.start], gone)
     if text.startswith("def ") and _ends_with_statement(above):
         new = f"\n{new}"
+    start = reading.start
+    if gone and above.rstrip().endswith(":"):  # no suite begins with the gap behind what is gone
+        left = source.text[max(e.end for e in gone) : start]
+        start -= len(left) if not left.strip() else 0
     edits = (
-        Edit(reading.start, reading.end, source.as_there(new, reading.start)),
+        Edit(start, reading.end, source.as_there(new, reading.start)),
         *reading.edits,
         *_imports(site, text, reading, spelling),
     )

@@ -9,6 +9,7 @@ from forscan.reshape.bounds import write_bounds_out
 from forscan.reshape.branches import branches_to_cond
 from forscan.reshape.counters import count_to_index
 from forscan.reshape.filtered import filter_range
+from forscan.reshape.list_dicts import dict_to_lists
 from forscan.reshape.list_reads import list_reads_to_state
 from forscan.reshape.live_rows import live_rows
 from forscan.reshape.peel import peel_first
@@ -29,6 +30,7 @@ IMPROVEMENTS: dict[str, tuple[Callable[[LoopText], Reshaped | None], ...]] = {
 STRATEGIES: tuple[Strategy, ...] = (
     else_behind,
     write_bounds_out,
+    dict_to_lists,
     set_to_append,
     spread_appends,
     snapshots,
