@@ -712,6 +712,20 @@ class _Maker:
 
         return update
 
+    def _history(self) -> Action:
+        """A dict of lists, which are read one by one or all at once."""
+        name = self.fresh("history", "log", "trace")
+        self.note("dict of lists")
+        self.emit(f'{name} = {{"a": [], "b": []}}')
+        whole = f"{{k: jnp.stack(v) for k, v in {name}.items()}}"
+        self.results.append(self.pick([whole, name, f'jnp.array({name}["a"])'], [3, 1, 2]))
+
+        def update() -> None:
+            self.emit(f'{name}["a"].append({self.scalar(1)})')
+            self.emit(f'{name}["b"].append({self.vector(1)})')
+
+        return update
+
     def _after_append(self, name: str, rank: int, tuples: bool) -> None:
         if tuples:
             self.results.append(self.pick([name, f"{name}[-1]", f"{name}[-1][0]"]))
@@ -911,6 +925,7 @@ class _Maker:
             (1, self._none_start),
             (1, self._first_flag),
             (6, self._append),
+            (1, self._history),
             (3, self._buffer),
             (2, self._key),
         ]
