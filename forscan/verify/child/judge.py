@@ -11,6 +11,7 @@ from typing import Any
 
 from .call import Call, is_float, perturbed
 from .compare import Difference, Yardstick, compare, retyped
+from .cuts import Versions
 from .environment import environment
 from .errors import line, needs_values
 from .estimate import too_long
@@ -51,6 +52,7 @@ class Judge:
       stage: is told what goes on, so that a time limit can say what took so long.
       early: is given an answer that holds already and may get better.
       marks: on the loops that were converted, where they are known.
+      versions: whose loops can be cut, where the modules were loaded so.
     """
 
     def __init__(
@@ -62,13 +64,14 @@ class Judge:
         stage: Callable[[str], None],
         early: Callable[[dict[str, Any]], None],
         marks: Marks | None = None,
+        versions: Versions | None = None,
     ) -> None:
         stage("evaluating the arguments")
         self.calls = Call.parse(text, before), Call.parse(text, after)
         self.old, self.new = map(Program, self.calls)
         self.written = Written((self.old, self.new))
-        self.versions = before, after
-        self.text = text
+        self.path = str(before.__file__)
+        self.versions = versions or Versions()
         self.given = self.old.data
         self.notes: list[str] = []
         self.deadline = deadline
@@ -181,7 +184,7 @@ class Judge:
         found = {}
         self.stage("looking for the first iteration that differs")
         with contextlib.suppress(Exception):  # of runs that nobody has asked for
-            found["first"] = first_iteration(*self.versions, self.text, self.given, self.deadline)
+            found["first"] = first_iteration(self.versions, self.calls, self.given, self.deadline)
         self.stage("looking for a small input")
         with contextlib.suppress(Exception):
             found["smallest"] = smallest(*self.calls, self.given, self.deadline)
@@ -256,7 +259,7 @@ class Judge:
         return self.failed([old, new])
 
     def failed(self, errors: list[Exception | None]) -> dict[str, Any]:
-        return verdict_on_errors(errors[0], errors[1], str(self.versions[0].__file__))
+        return verdict_on_errors(errors[0], errors[1], self.path)
 
     def run_as_it_is(self) -> dict[str, Any]:
         """A driver looks at values and cannot be traced: it is run as its user runs it."""
