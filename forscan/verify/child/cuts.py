@@ -18,6 +18,8 @@ from typing import Any
 
 import jax
 
+from .counted import counted
+
 _ITEMS, _CALLED, _LAX = (f"__forscan_cut_{name}__" for name in ("items", "called", "lax"))
 _LAX_LOOPS = ("scan", "fori_loop", "map")
 _LAZY = {"zip": zip, "enumerate": enumerate, "reversed": reversed}
@@ -233,16 +235,23 @@ class Cuts:
         return jax.lax.map(self._body(loop, f), xs, **rest)
 
 
-@dataclass(frozen=True)
+@dataclass
 class Versions:
-    """Both versions with loops that can be cut."""
+    """Both versions with loops that can be cut.
+
+    Attributes:
+      counted: what behind a loop may know how often it ran, empty where nothing does.
+    """
 
     old: Cuts = field(default_factory=Cuts)
     new: Cuts = field(default_factory=Cuts)
+    counted: str = ""
 
     def hand_through(self, old: ast.Module, new: ast.Module) -> None:
         """Changes two trees: the loops of functions that differ are handed through here."""
-        for tree, found in zip((old, new), differing(old, new), strict=True):
+        changed = differing(old, new)
+        self.counted = counted(*changed)
+        for tree, found in zip((old, new), changed, strict=True):
             handing = _Handing(_lax_names(tree))
             for function in found:
                 function.body = [handing.visit(statement) for statement in function.body]
@@ -252,6 +261,12 @@ class Versions:
     def to(self, trips: int | None, outermost: int | None = None) -> Iterator[None]:
         """Loops of both versions run so many iterations at most."""
         with self.old.to(trips, outermost), self.new.to(trips, outermost):
+            yield
+
+    @contextlib.contextmanager
+    def patience(self, seconds: float) -> Iterator[None]:
+        """Raises TooLong from a loop of either that shows that running it would take longer."""
+        with self.old.patience(seconds), self.new.patience(seconds):
             yield
 
 
