@@ -20,7 +20,7 @@ from .first import first_iteration
 from .gradient import NoGradient, pullback, traced_pullback, wide_pullback
 from .marks import Marks
 from .program import Program, Result, same_program, work
-from .prove import Proof, same_outputs, same_shell
+from .prove import OPERATIONS, Proof, same_outputs, same_shell
 from .short import by_copies, shortened
 from .shrink import smallest
 from .timing import costs
@@ -34,7 +34,8 @@ _PERTURBATIONS = ((0, 0.1), (1, 0.5))
 # gradient, its double precision) is computed operation by operation.
 _SLOW = 1.5
 _GRADIENT_SLACK = 64.0
-_PATIENCE = 0.1  # of the time that is left, for tracing one version
+_PATIENCE = 0.05  # of the time that is left, for tracing one version
+_OF_COPIES = 0.9  # of the time that is left, not for explaining how copies differ
 _MANY = 5000  # operations: differentiating them takes about 5 ms for each
 _QUICK = 1.0  # seconds of tracing within which a call is traced with other numbers too
 _NOT_RUN = {
@@ -94,6 +95,11 @@ class Judge:
         return self.old.estimate is not None or self.old.stages.first > _SLOW
 
     @property
+    def puzzling(self) -> bool:
+        """Whether it would take long to explain a difference, or it may be none."""
+        return bool(self.versions.counted) if self.cut else self.slow
+
+    @property
     def long(self) -> bool:
         """Whether there is no time to run, and to differentiate, each operation for itself."""
         return not self.cut and max(p.equations for p in (self.old, self.new)) > _MANY
@@ -105,7 +111,7 @@ class Judge:
         answer["reached"] = self.marks.reached
         if answer["status"] != "different" and self.marks.missing:
             return _unreached(self.marks, answer.get("reason", ""), answer.get("raises", ""))
-        if answer["status"] == "different" and (self.cut or not self.slow):
+        if answer["status"] == "different" and not self.puzzling:
             answer |= self.explained()
         return answer
 
@@ -201,12 +207,14 @@ class Judge:
     def explained(self) -> dict[str, str]:
         """Where two versions that differ begin to, and a small input for which they do."""
         found = {}
+        left = self.deadline - time.monotonic()
+        until = self.deadline - (_OF_COPIES * left if self.cut else 0.0)
         self.stage("looking for the first iteration that differs")
         with contextlib.suppress(Exception):  # of runs that nobody has asked for
-            found["first"] = first_iteration(self.versions, self.calls, self.given, self.deadline)
+            found["first"] = first_iteration(self.versions, self.calls, self.given, until)
         self.stage("looking for a small input")
         with contextlib.suppress(Exception):
-            found["smallest"] = smallest(*self.calls, self.given, self.deadline)
+            found["smallest"] = smallest(*self.calls, self.given, until)
         return found
 
     def uncalled(self, old: Result, new: Result) -> str:
@@ -244,6 +252,9 @@ class Judge:
     def prove(self) -> Proof:
         """Whether the traces alone show that both versions are the same."""
         self.stage("comparing the traces")
+        # Written out or gone round for round, both have as many as the longer one at least.
+        if 2 * max(p.equations for p in (self.old, self.new)) > OPERATIONS:
+            return Proof("there are too many operations")
         try:
             reason = same_shell(self.old.shell, self.new.shell)
             proof = Proof(reason) if reason else same_outputs(self.old.jaxpr, self.new.jaxpr)

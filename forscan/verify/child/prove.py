@@ -41,7 +41,7 @@ from .same import same_structure, same_value
 from .walk import Walk
 
 # About the seconds that compiling so many operations would take at the very least.
-_OPERATIONS = 300_000
+OPERATIONS = 300_000
 _ELEMENTS = 1 << 26
 # Element by element is tried second: it sees more and takes longer.
 _FINE = ((64, _ELEMENTS), (1 << 16, 1 << 21))
@@ -128,7 +128,7 @@ def _type(aval: Any) -> str:
 
 
 def _attempt(old: Any, new: Any, fine: int, elements: int, any_order: bool) -> Proof:
-    graph = Graph(_OPERATIONS, elements)
+    graph = Graph(OPERATIONS, elements)
     walk = Walk(graph, fine, any_order)
     try:
         outs = [walk.program(closed) for closed in (old, new)]
