@@ -20,7 +20,8 @@ are only given
 
 So equal numbers mean bit-equal values, given that an operation is a function of its
 operands, element by element for those that work so. Random numbers are: they follow from
-the key. What calls the host or has effects is not, and ends the attempt. A compiler may
+the key. What calls the host or has effects is not, and ends the attempt, as does a known float
+that becomes an integer which cannot hold it. A compiler may
 still round one program differently from the other, as it may any program that it rewrites.
 
 The other way round nothing is claimed: different numbers only mean that nothing was shown.
