@@ -35,7 +35,8 @@ _PERTURBATIONS = ((0, 0.1), (1, 0.5))
 _SLOW = 1.5
 _GRADIENT_SLACK = 64.0
 _PATIENCE = 0.05  # of the time that is left, for tracing one version
-_OF_COPIES = 0.6  # of the time that is left, not for explaining how copies differ
+_OF_COPIES = 0.4  # of the time that is left, for explaining how copies differ
+_FEWEST = 2  # iterations, with which it is tried first
 _MANY = 5000  # operations: differentiating them takes about 5 ms for each
 _QUICK = 1.0  # seconds of tracing within which a call is traced with other numbers too
 _NOT_RUN = {
@@ -206,9 +207,16 @@ class Judge:
 
     def explained(self) -> dict[str, str]:
         """Where two versions that differ begin to, and a small input for which they do."""
+        if not self.cut:
+            return self.explanation(self.deadline)
+        until = time.monotonic() + _OF_COPIES * (self.deadline - time.monotonic())
+        with self.versions.to(_FEWEST):  # which mostly shows it, and is soon run
+            found = self.explanation(until)
+        return found if any(found.values()) else self.explanation(until)
+
+    def explanation(self, until: float) -> dict[str, str]:
+        """The same, found until then by `time.monotonic`."""
         found = {}
-        left = self.deadline - time.monotonic()
-        until = self.deadline - (_OF_COPIES * left if self.cut else 0.0)
         self.stage("looking for the first iteration that differs")
         with contextlib.suppress(Exception):  # of runs that nobody has asked for
             found["first"] = first_iteration(self.versions, self.calls, self.given, until)
