@@ -20,7 +20,7 @@ from forscan.verify.child.estimate import too_long
 from forscan.verify.child.judge import Judge
 from forscan.verify.child.program import Program
 from forscan.verify.result import Verification
-from forscan.verify.runner import verify_sources
+from forscan.verify.runner import observe_source, verify_sources
 from tests.running import load
 
 LONG = b"""
@@ -105,7 +105,7 @@ def run(x, w):
         path.append(x)
     return x, jnp.stack(path)
 """
-CALL = "run(jnp.ones(3), jnp.linspace(0.0, 1e-4, INNER))"
+CALL = "run(jnp.ones(3), jnp.linspace(0.1, 0.2, INNER))"
 SECONDS = 40.0  # of which a part is waited for before loops are cut
 
 
@@ -191,3 +191,11 @@ def test_index_behind_a_loop_is_no_difference() -> None:
     found = verified(old, new)
     assert found.status == "unknown", found
     assert "i is read behind a loop that counts it" in found.reason
+
+
+def test_values_of_a_long_nest_are_looked_at_for_a_while() -> None:
+    start = time.monotonic()
+    facts, failed = observe_source(NESTED, Path("a.py"), [CALL], timeout=SECONDS)
+    assert time.monotonic() - start < SECONDS / 2
+    assert (len(facts.calls), failed) == (1, [])
+    assert ("run", "x") in facts.calls[0].later

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+_PATIENCE = 0.05  # of all the time, for looking at the values of all calls
+
 Say = Callable[[dict[str, Any]], None]
 
 
@@ -35,7 +37,9 @@ def _observe(job: dict[str, Any], say: Say) -> None:
 
     say({"stage": "looking at the values"})
     try:
-        say({"facts": observe(Path(job["before"]), Path(job["path"]), job["calls"])})
+        patience = _PATIENCE * job["timeout"] / max(1, len(job["calls"]))
+        paths = Path(job["before"]), Path(job["path"])
+        say({"facts": observe(*paths, job["calls"], patience)})
     except BaseException as e:  # a module may raise anything, SystemExit included
         say({"facts": {"failed": [f"the module cannot be imported: {line(e)}"]}})
 

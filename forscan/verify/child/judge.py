@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import time
 import types
 from collections.abc import Callable
@@ -15,14 +14,13 @@ from .cuts import TooLong, Versions
 from .environment import environment
 from .errors import line, needs_values
 from .estimate import too_long
+from .explain import explained
 from .failures import verdict as verdict_on_errors
-from .first import first_iteration
 from .gradient import NoGradient, pullback, traced_pullback, wide_pullback
 from .marks import Marks
 from .program import Program, Result, same_program, work
 from .prove import OPERATIONS, Proof, same_outputs, same_shell
 from .short import by_copies, shortened
-from .shrink import smallest
 from .timing import costs
 from .transforms import TRANSFORMS, under
 from .trips import FewTrips, few_trips
@@ -35,8 +33,6 @@ _PERTURBATIONS = ((0, 0.1), (1, 0.5))
 _SLOW = 1.5
 _GRADIENT_SLACK = 64.0
 _PATIENCE = 0.05  # of the time that is left, for tracing one version
-_OF_COPIES = 0.4  # of the time that is left, for explaining how copies differ
-_FEWEST = 2  # iterations, with which it is tried first
 _MANY = 5000  # operations: differentiating them takes about 5 ms for each
 _QUICK = 1.0  # seconds of tracing within which a call is traced with other numbers too
 _NOT_RUN = {
@@ -113,7 +109,8 @@ class Judge:
         if answer["status"] != "different" and self.marks.missing:
             return _unreached(self.marks, answer.get("reason", ""), answer.get("raises", ""))
         if answer["status"] == "different" and not self.puzzling:
-            answer |= self.explained()
+            where = self.calls, self.given, self.versions
+            answer |= explained(*where, self.deadline, self.stage, cut=self.cut)
         return answer
 
     def judged(self) -> dict[str, Any]:
@@ -204,26 +201,6 @@ class Judge:
             if reason:
                 return verdicts | {"status": "different", "reason": f"under {name} {reason}"}
         return verdicts
-
-    def explained(self) -> dict[str, str]:
-        """Where two versions that differ begin to, and a small input for which they do."""
-        if not self.cut:
-            return self.explanation(self.deadline)
-        until = time.monotonic() + _OF_COPIES * (self.deadline - time.monotonic())
-        with self.versions.to(_FEWEST):  # which mostly shows it, and is soon run
-            found = self.explanation(until)
-        return found if any(found.values()) else self.explanation(until)
-
-    def explanation(self, until: float) -> dict[str, str]:
-        """The same, found until then by `time.monotonic`."""
-        found = {}
-        self.stage("looking for the first iteration that differs")
-        with contextlib.suppress(Exception):  # of runs that nobody has asked for
-            found["first"] = first_iteration(self.versions, self.calls, self.given, until)
-        self.stage("looking for a small input")
-        with contextlib.suppress(Exception):
-            found["smallest"] = smallest(*self.calls, self.given, until)
-        return found
 
     def uncalled(self, old: Result, new: Result) -> str:
         """Why a call says nothing of a function that it gives back; empty where none is new."""
