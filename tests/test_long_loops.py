@@ -14,10 +14,13 @@ import pytest
 
 from forscan.api import convert_bytes
 from forscan.config import Config
+from forscan.report.verification import format_markdown, format_verification
 from forscan.verify.child.call import Call
 from forscan.verify.child.estimate import too_long
 from forscan.verify.child.judge import Judge
 from forscan.verify.child.program import Program
+from forscan.verify.result import Verification
+from forscan.verify.runner import observe_source, verify_sources
 from tests.running import load
 
 LONG = b"""
@@ -84,3 +87,115 @@ def test_what_compiles_soon_is_not_estimated() -> None:
     looped = traced(lambda x: jax.lax.scan(lambda c, _: (jnp.sin(c), None), x, length=30)[0])
     until = time.monotonic() + 0.01
     assert too_long(traced(unrolled), looped, until) is None
+
+
+NESTED = b"""
+import jax
+import jax.numpy as jnp
+
+OUTER, INNER = 1000, 60
+
+
+@jax.jit
+def run(x, w):
+    path = []
+    for i in range(OUTER):
+        for scale in w:
+            x = x + scale * jnp.sin(x) * i
+        path.append(x)
+    return x, jnp.stack(path)
+"""
+CALL = "run(jnp.ones(3), jnp.linspace(0.1, 0.2, INNER))"
+SECONDS = 40.0  # of which a part is waited for before loops are cut
+
+
+def verified(old: bytes, new: bytes, call: str = CALL) -> Verification:
+    """The verdict on two versions, of which tracing one takes minutes."""
+    start = time.monotonic()
+    (found,) = verify_sources(old, new, Path("a.py"), [call], timeout=SECONDS)
+    assert time.monotonic() - start < SECONDS
+    return found
+
+
+@pytest.fixture(scope="module")
+def nested() -> bytes:
+    return convert_bytes(NESTED, Path("a.py"), Config()).after
+
+
+@pytest.fixture(scope="module")
+def equal(nested: bytes) -> Verification:
+    return verified(NESTED, nested)
+
+
+def test_long_nest_is_judged_by_copies(equal: Verification) -> None:
+    """60,000 bodies, and the verdict is no proof: most iterations were not looked at."""
+    assert (equal.status, equal.evidence) == ("equal", "measured"), equal
+    assert (equal.gradient, equal.gradient_evidence) == ("equal", "measured")
+    assert equal.cut_to is not None and 2 <= equal.cut_to < 60
+    assert f"loops of 1,000 > 60 iterations were cut to {equal.cut_to}" in equal.reason
+
+
+def test_costs_of_a_long_nest_are_extrapolated(equal: Verification) -> None:
+    before, after = equal.before, equal.after
+    assert before is not None and after is not None
+    assert before.equations == pytest.approx(1000 * 60 * 6, rel=0.5)
+    assert before.trace_s is not None and before.compile_s is not None
+    assert before.compile_s > before.trace_s > 1
+    for fit in (before.trace_fit, before.compile_fit):
+        assert fit.startswith("extrapolated from copies with loops of ")
+    assert (after.trace_fit, after.compile_fit) == ("", "")
+    assert after.run_s is not None and after.run_s < before.trace_s
+
+
+def test_every_report_says_that_loops_were_cut(equal: Verification) -> None:
+    said = f"measured with loops cut to {equal.cut_to} iterations"
+    for text in (format_verification(equal), format_markdown(equal)):
+        assert f"({said})" in text
+        assert "tracing before was left out: extrapolated" in text
+    assert equal.as_json()["cut_to"] == equal.cut_to
+
+
+def test_wrong_conversion_of_a_long_nest(nested: bytes) -> None:
+    wrong = nested.replace(b"x = x + scale", b"x = x - scale")
+    assert wrong != nested
+    found = verified(NESTED, wrong)
+    assert (found.status, found.evidence) == ("different", "measured"), found
+    assert found.cut_to is not None
+    assert "values differ" in found.reason
+    assert found.first_iteration == "iteration 2 of 1000"
+    assert found.smallest.startswith("x = float32[1]")
+
+
+def test_back_from_lax(nested: bytes) -> None:
+    """It is the new version that is long."""
+    found = verified(nested, NESTED)
+    assert (found.status, found.evidence) == ("equal", "measured"), found
+    assert found.after is not None and found.after.trace_fit
+
+
+def test_loops_that_are_not_alike_are_not_cut(nested: bytes) -> None:
+    other = nested.replace(b"OUTER)", b"OUTER + 1)")
+    assert other != nested
+    found = verified(NESTED, other)
+    assert found.status == "unknown"
+    assert "1,000 > 60 iterations became 1,001 > 60 iterations" in found.reason
+    assert found.reason.endswith("give a call for which its loops are shorter")
+
+
+def test_index_behind_a_loop_is_no_difference() -> None:
+    """It is 19,999 in the whole, and another one in a copy."""
+    old = NESTED.replace(b"return x,", b"return x * i,")
+    new = convert_bytes(NESTED, Path("a.py"), Config()).after.replace(
+        b"return x, p", b"return x * (OUTER - 1), p"
+    )
+    found = verified(old, new)
+    assert found.status == "unknown", found
+    assert "i is read behind a loop that counts it" in found.reason
+
+
+def test_values_of_a_long_nest_are_looked_at_for_a_while() -> None:
+    start = time.monotonic()
+    facts, failed = observe_source(NESTED, Path("a.py"), [CALL], timeout=SECONDS)
+    assert time.monotonic() - start < SECONDS / 2
+    assert (len(facts.calls), failed) == (1, [])
+    assert ("run", "x") in facts.calls[0].later

@@ -53,6 +53,18 @@ def product(precision: str) -> Callable[[Any], Any]:
     return dot
 
 
+def as_integers(numbers: list[float], *, scanned: bool) -> Callable[[Any], Any]:
+    """Numbers that are converted one by one, by a compiler before it runs or as it runs."""
+    table = jnp.array(numbers)
+
+    def converted(n: Any) -> Any:
+        if scanned:
+            return n + lax.scan(lambda _, x: (None, x.astype(jnp.uint8)), None, table)[1].sum()
+        return n + jnp.stack([table[k].astype(jnp.uint8) for k in range(len(numbers))]).sum()
+
+    return converted
+
+
 Pair = tuple[Callable[..., Any], Callable[..., Any], tuple[Any, ...]]
 PAIRS: dict[str, Pair] = {
     "setting of random bits": (bits(True), bits(False), (KEY,)),
@@ -62,6 +74,16 @@ PAIRS: dict[str, Pair] = {
     "int overflow widen": (
         lambda n: (n.astype(jnp.int8) + 1).astype(jnp.int32),
         lambda n: n + 1,
+        (WHOLE,),
+    ),
+    "out of range": (
+        as_integers([1.0, -1.0], scanned=True),
+        as_integers([1.0, -1.0], scanned=False),
+        (WHOLE,),
+    ),
+    "no number": (
+        as_integers([float("nan")], scanned=True),
+        as_integers([float("nan")], scanned=False),
         (WHOLE,),
     ),
     "u32 cmp vs i32": (lambda n: n.astype(jnp.uint32) < 3, lambda n: n < 3, (WHOLE,)),

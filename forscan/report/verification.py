@@ -27,7 +27,7 @@ def verdict(found: Verification) -> str:
         return f"{found.status}: {found.call}: {found.reason}"
     if found.raises:
         return f"equal ({found.evidence}): {found.call}: {found.reason}"
-    parts = [f"equal ({found.evidence}): {found.call}"]
+    parts = [f"equal ({_evidence(found)}): {found.call}"]
     if found.evidence == "proved":
         parts.append(f"for every input of {_types(found.types)}")
     if found.max_ulp is not None:
@@ -39,6 +39,12 @@ def verdict(found: Verification) -> str:
     if found.reason:
         parts.append(found.reason)
     return ", ".join(parts)
+
+
+def _evidence(found: Verification) -> str:
+    """What the verdict rests on."""
+    cut = found.cut_to is not None and found.evidence == "measured"
+    return f"measured with loops cut to {found.cut_to} iterations" if cut else f"{found.evidence}"
 
 
 def _difference(found: Verification) -> list[str]:
@@ -63,7 +69,8 @@ def _gradient(found: Verification) -> str:
 
 def format_markdown(found: Verification) -> str:
     """The same for a pull request: the verdict, a table, and the machine's share in it."""
-    lines = [f"**{found.status}** ({found.evidence})" if found.evidence else f"**{found.status}**"]
+    evidence = f" ({_evidence(found)})" if found.evidence else ""
+    lines = [f"**{found.status}**{evidence}"]
     lines = [f"{lines[0]}: `{found.call}`", "", verdict(found).partition(f"{found.call}")[2][2:]]
     lines += [f"\n{line[0].upper()}{line[1:]}." for line in _difference(found)]
     if found.before is not None and found.after is not None:
@@ -121,12 +128,13 @@ def _ratio(
 
 
 def _fits(found: Verification) -> list[str]:
-    """How a compile time was found that nobody waited for."""
+    """How the times were found that nobody waited for."""
     versions = (("before", found.before), ("after", found.after))
     return [
-        f"compiling {name} was left out: {c.compile_fit}"
+        f"{stage} {name} was left out: {fit}"
         for name, c in versions
-        if c and c.compile_fit
+        for stage, fit in (("tracing", c and c.trace_fit), ("compiling", c and c.compile_fit))
+        if fit
     ]
 
 

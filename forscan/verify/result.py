@@ -12,7 +12,8 @@ class Cost:
 
     Attributes:
       trace_s, lower_s, compile_s, run_s: seconds of the ahead-of-time stages.
-      compile_fit: how `compile_s` was extrapolated, empty where it was measured.
+      trace_fit, compile_fit: how `trace_s`, and with it `equations`, and `compile_s` were
+        extrapolated, empty where they were measured.
       run_spread_s: between the quarters of the run times.
       equations: of the jaxpr, those of inner jaxprs counted once.
       stablehlo_lines: of what the compiler is given.
@@ -28,6 +29,7 @@ class Cost:
     stablehlo_lines: int | None = None
     temp_bytes: int | None = None
     compile_fit: str = ""
+    trace_fit: str = ""
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,8 @@ class Verification:
       first_iteration: that differs, such as `iteration 3 of 50`; empty where not known.
       smallest: the arguments of the smallest call found that differs; empty likewise.
       raises: the error of the original where both versions raise; the same makes them equal.
+      cut_to: iterations that loops were cut to, in both versions, for what is measured, as the
+        whole is too long; None where nothing was cut.
       reached: the lines of the converted loops that the call ran, None where they are not known.
       break_even_calls: after how many calls the version that is dearer to compile has
         paid back; None where it never does, or is not dearer.
@@ -75,6 +79,7 @@ class Verification:
     smallest: str = ""
     raises: str = ""
     reached: tuple[int, ...] | None = None
+    cut_to: int | None = None
 
     @property
     def says_nothing(self) -> bool:

@@ -263,4 +263,5 @@ def _verification(path: Path, call: str, answer: dict[str, Any] | None, why: str
         answer.get("smallest", ""),
         answer.get("raises", ""),
         None if answer.get("reached") is None else tuple(answer["reached"]),
+        answer.get("cut_to"),
     )

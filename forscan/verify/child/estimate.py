@@ -7,36 +7,22 @@ as many, and so on, and the growth is carried on to the whole.
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import jax
 import jax.extend.core
 
+from .fit import Estimate, carried_on
 from .program import Program, inner_jaxprs, scan_operands, work
 
 _TRIPS = (2, 4, 8, 16, 32, 64)
 _LIGHT = 1500  # operations that surely compile in seconds
 _FEWEST = 3  # copies, however long they take
-_LEAST = 1.25  # power of growth: short copies grow less than long loops do
+LEAST_OF_COMPILING = 1.25  # power of growth
 _SHARE = 0.5  # of the time that is left, for compiling the whole
 _BUDGET = 0.1  # of it, for the copies
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """Seconds to compile, carried on from copies of the loop.
-
-    Attributes:
-      seconds: for the whole.
-      fit: how that was found, with how far the copies are from the curve.
-    """
-
-    seconds: float
-    fit: str
 
 
 def too_long(heavy: Program, light: Program, deadline: float) -> Estimate | None:
@@ -53,7 +39,9 @@ def too_long(heavy: Program, light: Program, deadline: float) -> Estimate | None
     points = _compiled(loops[-1], _BUDGET * left)
     if len(points) < 2:
         return None
-    found = _carried_on(points, work(heavy.jaxpr.jaxpr) / _body_work(loops[-1]))
+    copies = f"{', '.join(str(n) for n, _ in points)} iterations"
+    trips = work(heavy.jaxpr.jaxpr) / _body_work(loops[-1])
+    found = carried_on(points, trips, copies, LEAST_OF_COMPILING)
     return found if found.seconds > _SHARE * left else None
 
 
@@ -105,18 +93,3 @@ def _copy(equation: Any, trips: int) -> Any:
 
     types = [jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype) for v in equation.invars]
     return jax.jit(some).lower(*types)
-
-
-def _carried_on(points: list[tuple[int, float]], trips: float) -> Estimate:
-    """The power law through some points, by least squares of the logarithms."""
-    xs = [math.log(n) for n, _ in points]
-    ys = [math.log(t) for _, t in points]
-    x, y = sum(xs) / len(xs), sum(ys) / len(ys)
-    slope = sum((a - x) * (b - y) for a, b in zip(xs, ys, strict=True))
-    power = min(max(slope / sum((a - x) ** 2 for a in xs), _LEAST), 3.0)
-    errors = [b - y - power * (a - x) for a, b in zip(xs, ys, strict=True)]
-    spread = math.exp(max(map(abs, errors))) - 1
-    seconds = math.exp(y + power * (math.log(trips) - x))
-    copies = ", ".join(str(n) for n, _ in points)
-    fit = f"extrapolated from {copies} iterations, growing as n^{power:.2f} within {spread:.0%}"
-    return Estimate(seconds, fit)

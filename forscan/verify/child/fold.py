@@ -65,6 +65,18 @@ def iota(params: dict[str, Any]) -> Array | None:
     return np.broadcast_to(counted.reshape(along), shape)
 
 
+def overflows(array: Array, dtype: Any) -> bool:
+    """Whether floats become integers that cannot hold them.
+
+    What they become is not defined: NumPy, a compiler and the machine may each give another.
+    """
+    if not jnp.issubdtype(array.dtype, jnp.floating) or not jnp.issubdtype(dtype, jnp.integer):
+        return False
+    whole = np.trunc(array.astype(np.float64))
+    limits = jnp.iinfo(dtype)
+    return not bool(np.all((whole >= float(limits.min)) & (whole < float(limits.max) + 1)))
+
+
 def _plain(array: Array) -> bool:
     """Floats that every machine compares alike."""
     if array.dtype.kind in _EXACT:

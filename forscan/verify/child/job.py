@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+_PATIENCE = 0.05  # of all the time, for looking at the values of all calls
 
 Say = Callable[[dict[str, Any]], None]
 
@@ -34,7 +37,9 @@ def _observe(job: dict[str, Any], say: Say) -> None:
 
     say({"stage": "looking at the values"})
     try:
-        say({"facts": observe(Path(job["before"]), Path(job["path"]), job["calls"])})
+        patience = _PATIENCE * job["timeout"] / max(1, len(job["calls"]))
+        paths = Path(job["before"]), Path(job["path"])
+        say({"facts": observe(*paths, job["calls"], patience)})
     except BaseException as e:  # a module may raise anything, SystemExit included
         say({"facts": {"failed": [f"the module cannot be imported: {line(e)}"]}})
 
@@ -50,9 +55,10 @@ def _sweep(job: dict[str, Any], say: Say) -> None:
 
 
 def _judge_all(job: dict[str, Any], say: Say) -> None:
+    from .cuts import Versions
     from .errors import line
     from .judge import Judge
-    from .load import load_source
+    from .load import load_tree
     from .marks import Marks
 
     calls = job["calls"]
@@ -62,10 +68,15 @@ def _judge_all(job: dict[str, Any], say: Say) -> None:
         say({"stage": "importing the module"})
         sources = [Path(job[version]).read_bytes() for version in ("before", "after")]
         marks = Marks([(line, column) for line, column in job["loops"]], path.name)
-        trees = (marks.old(sources[0]), marks.new(*sources[::-1])) if marks.loops else (None, None)
+        versions = Versions()
+        trees = [ast.parse(source) for source in sources]
+        versions.hand_through(*trees)
+        if marks.loops:
+            marks.new(trees[1], trees[0])
+            marks.old(trees[0], sources[0])
         before, after = (
-            load_source(source, path, tree, marks.names())
-            for source, tree in zip(sources, trees, strict=True)
+            load_tree(tree, path, {**marks.names(), **cuts.names()})
+            for tree, cuts in zip(trees, (versions.old, versions.new), strict=True)
         )
     except BaseException as e:  # a module may raise anything, SystemExit included
         for index in range(len(calls)):
@@ -82,7 +93,7 @@ def _judge_all(job: dict[str, Any], say: Say) -> None:
         try:
             share = (deadline - time.monotonic()) / (len(calls) - index)
             until = time.monotonic() + share
-            verdict = Judge(before, after, call, until, stage, early, marks).verdict()
+            verdict = Judge(before, after, call, until, stage, early, marks, versions).verdict()
         except BaseException as e:
             verdict = _unknown(index, f"the call cannot be run: {line(e)}")
         say({**verdict, "index": index})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import time
 import types
 from collections.abc import Callable
@@ -11,16 +10,17 @@ from typing import Any
 
 from .call import Call, is_float, perturbed
 from .compare import Difference, Yardstick, compare, retyped
+from .cuts import TooLong, Versions
 from .environment import environment
 from .errors import line, needs_values
 from .estimate import too_long
+from .explain import explained
 from .failures import verdict as verdict_on_errors
-from .first import first_iteration
 from .gradient import NoGradient, pullback, traced_pullback, wide_pullback
 from .marks import Marks
 from .program import Program, Result, same_program, work
-from .prove import Proof, same_outputs, same_shell
-from .shrink import smallest
+from .prove import OPERATIONS, Proof, same_outputs, same_shell
+from .short import by_copies, shortened
 from .timing import costs
 from .transforms import TRANSFORMS, under
 from .trips import FewTrips, few_trips
@@ -32,6 +32,8 @@ _PERTURBATIONS = ((0, 0.1), (1, 0.5))
 # gradient, its double precision) is computed operation by operation.
 _SLOW = 1.5
 _GRADIENT_SLACK = 64.0
+_PATIENCE = 0.05  # of the time that is left, for tracing one version
+_MANY = 5000  # operations: differentiating them takes about 5 ms for each
 _QUICK = 1.0  # seconds of tracing within which a call is traced with other numbers too
 _NOT_RUN = {
     "status": "unknown",
@@ -51,6 +53,8 @@ class Judge:
       stage: is told what goes on, so that a time limit can say what took so long.
       early: is given an answer that holds already and may get better.
       marks: on the loops that were converted, where they are known.
+      versions: whose loops can be cut, where the modules were loaded so.
+      cut: whether their loops are cut while this is judged.
     """
 
     def __init__(
@@ -62,13 +66,18 @@ class Judge:
         stage: Callable[[str], None],
         early: Callable[[dict[str, Any]], None],
         marks: Marks | None = None,
+        versions: Versions | None = None,
+        *,
+        cut: bool = False,
     ) -> None:
         stage("evaluating the arguments")
         self.calls = Call.parse(text, before), Call.parse(text, after)
         self.old, self.new = map(Program, self.calls)
         self.written = Written((self.old, self.new))
-        self.versions = before, after
+        self.modules = before, after
         self.text = text
+        self.versions = versions or Versions()
+        self.cut = cut
         self.given = self.old.data
         self.notes: list[str] = []
         self.deadline = deadline
@@ -82,6 +91,16 @@ class Judge:
         """Whether the original takes long to compile."""
         return self.old.estimate is not None or self.old.stages.first > _SLOW
 
+    @property
+    def puzzling(self) -> bool:
+        """Whether it would take long to explain a difference, or it may be none."""
+        return bool(self.versions.counted) if self.cut else self.slow
+
+    @property
+    def long(self) -> bool:
+        """Whether there is no time to run, and to differentiate, each operation for itself."""
+        return not self.cut and max(p.equations for p in (self.old, self.new)) > _MANY
+
     def verdict(self) -> dict[str, Any]:
         answer = self.judged()
         if "reached" in answer:  # the call does not run what was converted
@@ -89,14 +108,17 @@ class Judge:
         answer["reached"] = self.marks.reached
         if answer["status"] != "different" and self.marks.missing:
             return _unreached(self.marks, answer.get("reason", ""), answer.get("raises", ""))
-        if answer["status"] == "different" and not self.slow:
-            answer |= self.explained()
+        if answer["status"] == "different" and not self.puzzling:
+            where = self.calls, self.given, self.versions
+            answer |= explained(*where, self.deadline, self.stage, cut=self.cut)
         return answer
 
     def judged(self) -> dict[str, Any]:
         failure = self.trace()
         if failure is not None:
             return failure
+        if not (self.old.traced and self.new.traced):
+            return self.cut_short(None) or {}
         if self.marks.missing:
             return _unreached(self.marks)
         unseen = self.uncalled(self.old.shell, self.new.shell)
@@ -114,9 +136,13 @@ class Judge:
         self.notes.append(few.reason)
         if proof:
             answer |= {"status": "equal", "evidence": "proved"}
-            answer |= self.proved_gradient()
+            answer |= {} if self.long else self.proved_gradient()
             # An answer already, should compiling take longer than there is time.
             self.early(answer if self.written.jitted else answer | _NOT_RUN)
+        if self.long:
+            short = self.cut_short(answer if proof and self.written.jitted else None)
+            if short is not None:
+                return short
         self.compile()
         return self.as_written(proof) or self.measure(answer, proof)
 
@@ -156,7 +182,7 @@ class Judge:
             answer["status"] = "different"
             return answer
         answer |= self.transformed()
-        if answer["status"] == "different":
+        if answer["status"] == "different" or self.cut:
             return answer
         self.stage("measuring run times")
         answer["environment"] = environment()
@@ -176,25 +202,44 @@ class Judge:
                 return verdicts | {"status": "different", "reason": f"under {name} {reason}"}
         return verdicts
 
-    def explained(self) -> dict[str, str]:
-        """Where two versions that differ begin to, and a small input for which they do."""
-        found = {}
-        self.stage("looking for the first iteration that differs")
-        with contextlib.suppress(Exception):  # of runs that nobody has asked for
-            found["first"] = first_iteration(*self.versions, self.text, self.given, self.deadline)
-        self.stage("looking for a small input")
-        with contextlib.suppress(Exception):
-            found["smallest"] = smallest(*self.calls, self.given, self.deadline)
-        return found
-
     def uncalled(self, old: Result, new: Result) -> str:
         """Why a call says nothing of a function that it gives back; empty where none is new."""
         name = "" if same_shell(old, new) else uncalled(old, new)
         return name and f"it gives back the function {name}, which is not called in it"
 
+    def cut_short(self, proved: dict[str, Any] | None) -> dict[str, Any] | None:
+        """The verdict by copies whose loops are cut short; None if the whole is better compiled.
+
+        Args:
+          proved: what has been proved of the whole.
+        """
+        self.stage("cutting the loops short")
+        programs = (self.old, self.new)
+        short = shortened(self.calls, programs, self.versions, self.deadline)
+        if all(p.traced for p in programs) and not short.instead(self.deadline):
+            return None
+        if not short.trips:
+            return {"status": "unknown", "reason": short.reason}
+        with self.versions.to(short.trips):
+            judge = Judge(
+                *self.modules,
+                self.text,
+                self.deadline,
+                self.stage,
+                lambda answer: None,
+                self.marks,
+                self.versions,
+                cut=True,
+            )
+            answer = judge.verdict()
+        return by_copies(answer, short, self.versions.counted, proved)
+
     def prove(self) -> Proof:
         """Whether the traces alone show that both versions are the same."""
         self.stage("comparing the traces")
+        # Written out or gone round for round, both have as many as the longer one at least.
+        if 2 * max(p.equations for p in (self.old, self.new)) > OPERATIONS:
+            return Proof("there are too many operations")
         try:
             reason = same_shell(self.old.shell, self.new.shell)
             proof = Proof(reason) if reason else same_outputs(self.old.jaxpr, self.new.jaxpr)
@@ -225,13 +270,16 @@ class Judge:
         return {"gradient": "equal", "gradient_evidence": "proved"} if proof else {}
 
     def trace(self) -> dict[str, Any] | None:
-        """Traces both programs; what an exception means, if one of them raises."""
+        """Traces both programs, unless it takes too long; what it means if one raises."""
         errors: list[Exception | None] = []
+        patience = float("inf") if self.cut else _PATIENCE * (self.deadline - time.monotonic())
         for name, program in (("original", self.old), ("new version", self.new)):
             self.stage(f"tracing the {name}")
             try:
-                with self.marks.watching():
+                with self.marks.watching(), self.versions.patience(patience):
                     program.trace()
+                errors.append(None)
+            except TooLong:
                 errors.append(None)
             except Exception as e:
                 errors.append(e)
@@ -256,7 +304,7 @@ class Judge:
         return self.failed([old, new])
 
     def failed(self, errors: list[Exception | None]) -> dict[str, Any]:
-        return verdict_on_errors(errors[0], errors[1], str(self.versions[0].__file__))
+        return verdict_on_errors(errors[0], errors[1], str(self.modules[0].__file__))
 
     def run_as_it_is(self) -> dict[str, Any]:
         """A driver looks at values and cannot be traced: it is run as its user runs it."""

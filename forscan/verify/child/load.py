@@ -7,34 +7,15 @@ import sys
 import types
 from collections.abc import Mapping
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 # The module of each version -> the module that it is a version of.
 _VERSIONS: dict[str, str] = {}
-_SOURCES: dict[str, bytes] = {}
 
 
 def load(version: Path, path: Path) -> types.ModuleType:
     """A module object made from the source in `version`."""
-    return load_source(version.read_bytes(), path)
-
-
-def load_source(
-    source: bytes,
-    path: Path,
-    tree: ast.Module | None = None,
-    names: Mapping[str, Any] = MappingProxyType({}),
-) -> types.ModuleType:
-    """A module object made from a source, or from a tree that stands for it."""
-    module = load_tree(source if tree is None else tree, path, names)
-    _SOURCES[module.__name__] = source
-    return module
-
-
-def source_of(module: types.ModuleType) -> bytes | None:
-    """The source of a version that was loaded here."""
-    return _SOURCES.get(module.__name__)
+    return load_tree(version.read_bytes(), path, {})
 
 
 def load_tree(

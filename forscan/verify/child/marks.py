@@ -13,7 +13,7 @@ import tokenize
 from collections.abc import Iterator
 from typing import Any
 
-from .first import functions
+from .cuts import differing
 
 MARK = "__forscan_mark__"
 Place = tuple[int, int]  # line and column of a loop, both from 1
@@ -75,9 +75,8 @@ class Marks:
             return "the call never ran what was converted in the new version"
         return ""
 
-    def old(self, source: bytes) -> ast.Module:
-        """The tree of the version as it was, with its loops marked."""
-        tree = ast.parse(source)
+    def old(self, tree: ast.Module, source: bytes) -> None:
+        """Marks the loops in the tree of the version as it was."""
         encoding, _ = tokenize.detect_encoding(io.BytesIO(source).readline)
         lines = io.TextIOWrapper(io.BytesIO(source), encoding).readlines()
         for node in list(ast.walk(tree)):
@@ -87,19 +86,16 @@ class Marks:
             if (node.lineno, len(before) + 1) in self.loops:
                 self._marked.add(node.lineno)
                 _mark(node)
-        return ast.fix_missing_locations(tree)
+        ast.fix_missing_locations(tree)
 
-    def new(self, source: bytes, old: bytes) -> ast.Module:
-        """The tree of the new version, with the functions marked that are not as they were."""
-        tree = ast.parse(source)
-        same = {ast.dump(f) for f in functions(ast.parse(old))}
-        for function in functions(tree):
-            if ast.dump(function) not in same:
-                self._new_marked = True
-                first = ast.get_docstring(function, clean=False) is not None
-                line = ast.Expr(_passed(_NEW, ast.Constant(None)))
-                function.body.insert(int(first), line)
-        return ast.fix_missing_locations(tree)
+    def new(self, tree: ast.Module, old: ast.Module) -> None:
+        """Marks the functions in the tree of the new version that are not as they were."""
+        for function in differing(old, tree)[1]:
+            self._new_marked = True
+            first = ast.get_docstring(function, clean=False) is not None
+            line = ast.Expr(_passed(_NEW, ast.Constant(None)))
+            function.body.insert(int(first), line)
+        ast.fix_missing_locations(tree)
 
 
 _NEW = -1  # stands for every function of the new version

@@ -7,6 +7,7 @@ and append, and at the head of each iteration. Nothing else about it changes.
 from __future__ import annotations
 
 import ast
+import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -29,13 +30,21 @@ _MOST_LEAVES = 1_000
 Noted = dict[str, Any]
 
 
-def observe(version: Path, path: Path, calls: Iterable[str]) -> dict[str, Any]:
+class _Enough(BaseException):
+    """Many iterations were seen: the others would take longer than there is patience for."""
+
+
+def observe(
+    version: Path, path: Path, calls: Iterable[str], patience: float = float("inf")
+) -> dict[str, Any]:
     """The types that each call has shown, by function and text, and why one could not be run.
 
     Args:
       version: the file to run.
       path: where it stands, for its imports.
       calls: expressions, evaluated in the module's namespace.
+      patience: seconds after which a call that goes through a loop is left; what it has
+        shown counts, as whatever is made of it is verified.
     """
     notes = _Notes()
     tree = _Probes().visit(ast.parse(version.read_bytes()))
@@ -43,8 +52,11 @@ def observe(version: Path, path: Path, calls: Iterable[str]) -> dict[str, Any]:
     seen, failed = [], []
     for call in calls:
         notes.clear()
+        notes.until = time.monotonic() + patience
         try:
             _run(Call.parse(call, module))
+        except _Enough:
+            pass
         except Exception as e:
             failed.append(f"{call}: {type(e).__name__}: {e}")
         seen.append(notes.as_json())
@@ -67,6 +79,7 @@ class _Notes:
     def __init__(self) -> None:
         self.seen: dict[str, dict[tuple[str, str], list[Noted]]] = {}
         self.trips: dict[int, int] = {}
+        self.until = float("inf")
         self.clear()
 
     def clear(self) -> None:
@@ -97,6 +110,8 @@ class _Notes:
     def head(self, loop: int, function: str, names: tuple[str, ...], space: Noted) -> None:
         self._state("later" if self.trips[loop] else "first", function, names, space)
         self.trips[loop] += 1
+        if time.monotonic() > self.until:
+            raise _Enough
 
     def behind(self, loop: int, function: str, names: tuple[str, ...], space: Noted) -> None:
         if self.trips[loop]:

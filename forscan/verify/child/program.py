@@ -97,6 +97,11 @@ class Program:
         self.equations = count_equations(self._traced.jaxpr.jaxpr)
 
     @property
+    def traced(self) -> bool:
+        """Whether there is a trace of it."""
+        return self._traced is not None
+
+    @property
     def jaxpr(self) -> Any:
         """The traced program, a closed jaxpr."""
         return self._traced.jaxpr

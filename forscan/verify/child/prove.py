@@ -20,7 +20,8 @@ are only given
 
 So equal numbers mean bit-equal values, given that an operation is a function of its
 operands, element by element for those that work so. Random numbers are: they follow from
-the key. What calls the host or has effects is not, and ends the attempt. A compiler may
+the key. What calls the host or has effects is not, and ends the attempt, as does a known float
+that becomes an integer which cannot hold it. A compiler may
 still round one program differently from the other, as it may any program that it rewrites.
 
 The other way round nothing is claimed: different numbers only mean that nothing was shown.
@@ -41,7 +42,7 @@ from .same import same_structure, same_value
 from .walk import Walk
 
 # About the seconds that compiling so many operations would take at the very least.
-_OPERATIONS = 300_000
+OPERATIONS = 300_000
 _ELEMENTS = 1 << 26
 # Element by element is tried second: it sees more and takes longer.
 _FINE = ((64, _ELEMENTS), (1 << 16, 1 << 21))
@@ -128,7 +129,7 @@ def _type(aval: Any) -> str:
 
 
 def _attempt(old: Any, new: Any, fine: int, elements: int, any_order: bool) -> Proof:
-    graph = Graph(_OPERATIONS, elements)
+    graph = Graph(OPERATIONS, elements)
     walk = Walk(graph, fine, any_order)
     try:
         outs = [walk.program(closed) for closed in (old, new)]

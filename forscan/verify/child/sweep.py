@@ -24,7 +24,10 @@ Say = Callable[[dict[str, Any]], None]
 _BUILDS = 2, 2  # besides the first: at least, at most
 _MORE_BUILDS = 6, 24  # of the cheapest
 _ROUNDS = range(5, 41)
-_NEAR = 1.3  # times the least total: what is dearer cannot be the best by bad luck alone
+_AGAIN = 0.25  # of the time that is left, for building the cheapest again, however dear that is
+# Times the least total: what is dearer cannot be the best by bad luck alone, the less so the
+# oftener it was measured.
+_NEAR = (1.3, 1.15)
 _SHARE = 0.5  # of the time that is left, for compiling one candidate
 
 
@@ -73,6 +76,9 @@ def sweep(job: dict[str, Any], say: Say) -> None:
     found = [_candidate(job, index, say) for index in range(len(job["candidates"]))]
     traced = [c for c in found if not c.reason]
     first = found[0]
+    if traced:
+        say({"stage": "starting the compiler"})
+        _warm(min(traced, key=Candidate.work))
     for candidate in sorted(traced, key=Candidate.work):
         say({"stage": f"compiling candidate {candidate.index + 1} of {len(found)}"})
         candidate.reason = _needless(candidate, traced) or _too_dear(candidate, traced, deadline)
@@ -84,14 +90,25 @@ def sweep(job: dict[str, Any], say: Say) -> None:
         say(candidate.answer())
     measured = [c for c in traced if c.runs]
     say({"stage": "measuring the candidates in turn"})
-    _build(measured, _BUILDS, deadline)
+    _build(measured, _BUILDS, CHEAP, deadline)
     _run(measured, deadline)
     say({"stage": "measuring the cheapest again"})
-    near = _near(measured, job["calls"])
-    _build(near, _MORE_BUILDS, deadline)
-    _run(near, deadline)
+    for factor in _NEAR:
+        near = _near(measured, job["calls"], factor)
+        left = max(0.0, deadline - time.monotonic())
+        each = _AGAIN * left / (_MORE_BUILDS[0] * max(1, len(near)))
+        _build(near, _MORE_BUILDS, max(CHEAP, each), deadline)
+        _run(near, deadline)
     for candidate in measured:
         say(candidate.answer())
+
+
+def _warm(candidate: Candidate) -> None:
+    """Builds a candidate to no account: the first one would pay for the start of the compiler."""
+    program = Program(candidate.program.source)
+    program.call = candidate.program.call
+    program.trace()
+    program.compile()
 
 
 def _candidate(job: dict[str, Any], index: int, say: Say) -> Candidate:
@@ -164,12 +181,12 @@ def _difference(first: Candidate, other: Candidate) -> str:
     return f"it computes something else: {found.reason}" if found.reason else ""
 
 
-def _near(candidates: list[Candidate], calls: list[int]) -> list[Candidate]:
+def _near(candidates: list[Candidate], calls: list[int], factor: float) -> list[Candidate]:
     """Those that may be the cheapest for one of the numbers of calls."""
     found = []
     for count in calls:
         totals = [c.total(count) for c in candidates]
-        found += [c for c, t in zip(candidates, totals, strict=True) if t <= _NEAR * min(totals)]
+        found += [c for c, t in zip(candidates, totals, strict=True) if t <= factor * min(totals)]
     return [c for c in candidates if c in found]
 
 
@@ -177,9 +194,11 @@ def _near(candidates: list[Candidate], calls: list[int]) -> list[Candidate]:
 # falls on all alike.
 
 
-def _build(candidates: list[Candidate], times: tuple[int, int], deadline: float) -> None:
-    """Builds again what is cheap to build, as often as a second for each allows."""
-    cheap = [c for c in candidates if c.program.stages.first < CHEAP]
+def _build(
+    candidates: list[Candidate], times: tuple[int, int], most: float, deadline: float
+) -> None:
+    """Builds again what was built in less than so many seconds, as a second for each allows."""
+    cheap = [c for c in candidates if c.program.stages.first < most]
     end = min(deadline, time.monotonic() + len(cheap))
     for count in range(times[1]):
         if count >= times[0] and time.monotonic() > end:

@@ -17,7 +17,7 @@ _RUNS = range(3, 31)
 def costs(old: Program, new: Program) -> tuple[dict[str, Any], dict[str, Any]]:
     """The costs of two programs that were built once, or one of them not at all."""
     if old.estimate or new.estimate:
-        return _of_one(old), _of_one(new)
+        return of_one(old), of_one(new)
     if old.stages.first + new.stages.first < CHEAP:
         for _ in range(_BUILDS - 1):
             for program in (old, new):
@@ -51,7 +51,8 @@ def _figures(program: Program, runs: list[float]) -> dict[str, Any]:
     }
 
 
-def _of_one(program: Program) -> dict[str, Any]:
+def of_one(program: Program) -> dict[str, Any]:
+    """The costs of a program beside which no other is run."""
     if program.estimate is None:
         program.seconds()
         return _figures(program, [program.seconds() for _ in range(_RUNS.stop - 1)])

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from .elements import Elements
-from .fold import fold, iota
+from .fold import fold, iota, overflows
 from .freeze import Freezer
 from .graph import Graph, Unproved, Value
 from .moves import move, row
@@ -143,8 +143,13 @@ class Walk:
     # Rules: what an operation gives, None where it stays what it is.
 
     def _convert(self, equation: Any, ins: list[Value]) -> list[Value] | None:
-        same = equation.invars[0].aval.dtype == equation.outvars[0].aval.dtype
-        return ins if same else None
+        have, want = equation.invars[0].aval.dtype, equation.outvars[0].aval.dtype
+        if have == want:
+            return ins
+        known = self.graph.known(ins[0], have)
+        if known is not None and overflows(known, want):
+            raise Unproved("a number becomes an integer that cannot hold it")
+        return None
 
     def _iota(self, equation: Any, ins: list[Value]) -> list[Value] | None:
         counted = iota(equation.params)
