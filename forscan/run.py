@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -238,9 +237,7 @@ def _one(job: Job, summed: bool) -> _Looked:
     content = _content_or_error(job.path)
     if isinstance(content, FileResult):
         return _Looked(content)
-    with warnings.catch_warnings():  # what Python has to say about the file is not ours to say
-        warnings.simplefilter("ignore")
-        sum_ = _summary(job, content) if summed else None
+    sum_ = _summary(job, content) if summed else None
     if set(job.selections) <= {Selection()} and is_quiet(content, job.path, job.config):
         return _Looked(_heard(FileResult(job.path, content, content), job), sum_)
     from forscan.api import convert_bytes  # and with it all the rest

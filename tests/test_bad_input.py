@@ -617,14 +617,6 @@ def test_named_pipe_that_is_named(tmp_path: Path) -> None:
         assert "pipe:6:5: " in done.stdout
 
 
-def test_warnings_of_the_file_are_not_ours(forscan: Run, tmp_path: Path) -> None:
-    """Python warns of `x is 1` and of unknown escapes when it compiles."""
-    (tmp_path / "a.py").write_bytes(DECAY + b"y = '\\d'\nassert (y is 'a', '')\n")
-    done = forscan("convert", "a.py", PYTHONWARNINGS="always")
-    assert done.returncode == 0
-    assert complaints(done) == []
-
-
 # Faults of forscan itself.
 
 
