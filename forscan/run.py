@@ -74,15 +74,18 @@ class _Run:
             return [_one(job, summed) for job in jobs]
         from concurrent.futures.process import BrokenProcessPool
 
-        # Large files tend to stand together: the fewer there are, the smaller the portions.
+        # The largest first: nobody waits for a portion of them that came last.
+        turns = sorted(range(len(jobs)), key=lambda k: -_size(jobs[k].path))
         portion = max(1, min(8, len(jobs) // (8 * self.workers)))
         pool = self._pool
         with _undisturbed():
-            looked = pool.map(_one, jobs, repeat(summed), chunksize=portion)
+            in_turn = (jobs[k] for k in turns)
+            looked = pool.map(_one, in_turn, repeat(summed), chunksize=portion)
         try:
-            return list(looked)
+            found = dict(zip(turns, looked, strict=True))
         except BrokenProcessPool:
             raise WorkerDied from None
+        return [found[k] for k in range(len(jobs))]
 
     @cached_property
     def _pool(self) -> ProcessPoolExecutor:
@@ -165,6 +168,13 @@ def _sum(kept: Any) -> Summary | None:
     from forscan.find.project import Summary
 
     return Summary.unpacked(kept) if kept is not None else None
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
 
 
 def _content(path: Path) -> bytes | None:

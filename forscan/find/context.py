@@ -28,10 +28,9 @@ from forscan.syntax.names import (
     free_names,
     inner_functions,
     parameters,
-    walk_scope,
 )
 from forscan.syntax.source import Source
-from forscan.syntax.walk import children, walk, walk_all
+from forscan.syntax.walk import children, walk, walk_all, walk_own
 
 _HALF_PRECISION = re.compile(r"b?float16|\b(?:bf16|f16|fp16|half)\b|float[48]_")
 _OTHER_INTEGERS = re.compile(r"\bu?int8\b|\bu?int16\b|\buint32\b|\bu?int64\b")
@@ -68,7 +67,7 @@ class ModuleContext:
         """Module-level names that are bound once, with the expression they got."""
         found: dict[str, ast.expr] = {}
         again: set[str] = set()
-        for node in walk_scope(self.tree.body):
+        for node in walk_own(self.tree.body):
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
                 if node.id in found:
                     again.add(node.id)
