@@ -8,7 +8,6 @@ again. A body that holds a converted loop is then read as any other code.
 from __future__ import annotations
 
 import ast
-import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -141,17 +140,15 @@ def _unchecked(
 
 def _guarded(content: bytes, path: Path, make: Callable[[], _Made]) -> _Made | FileResult:
     """What is made of a file; what is raised on the way is an error of the file."""
-    with warnings.catch_warnings():  # what Python has to say about the file is not ours to say
-        warnings.simplefilter("ignore")
-        try:
-            return make()
-        except SourceError as e:
-            error = Refusal("FSC901", e.message, "Correct the file.", e.line, e.column)
-        except (RecursionError, MemoryError):
-            error = Refusal("FSC901", "the code is nested too deeply", "Split it up.", 1, 1)
-        except Exception as e:
-            error = _internal(_named(e))
-        return FileResult(path, content, content, error=error)
+    try:
+        return make()
+    except SourceError as e:
+        error = Refusal("FSC901", e.message, "Correct the file.", e.line, e.column)
+    except (RecursionError, MemoryError):
+        error = Refusal("FSC901", "the code is nested too deeply", "Split it up.", 1, 1)
+    except Exception as e:
+        error = _internal(_named(e))
+    return FileResult(path, content, content, error=error)
 
 
 @dataclass(frozen=True)

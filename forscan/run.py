@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -75,15 +74,18 @@ class _Run:
             return [_one(job, summed) for job in jobs]
         from concurrent.futures.process import BrokenProcessPool
 
-        # Large files tend to stand together: the fewer there are, the smaller the portions.
+        # The largest first: nobody waits for a portion of them that came last.
+        turns = sorted(range(len(jobs)), key=lambda k: -_size(jobs[k].path))
         portion = max(1, min(8, len(jobs) // (8 * self.workers)))
         pool = self._pool
         with _undisturbed():
-            looked = pool.map(_one, jobs, repeat(summed), chunksize=portion)
+            in_turn = (jobs[k] for k in turns)
+            looked = pool.map(_one, in_turn, repeat(summed), chunksize=portion)
         try:
-            return list(looked)
+            found = dict(zip(turns, looked, strict=True))
         except BrokenProcessPool:
             raise WorkerDied from None
+        return [found[k] for k in range(len(jobs))]
 
     @cached_property
     def _pool(self) -> ProcessPoolExecutor:
@@ -168,6 +170,13 @@ def _sum(kept: Any) -> Summary | None:
     return Summary.unpacked(kept) if kept is not None else None
 
 
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
+
+
 def _content(path: Path) -> bytes | None:
     try:
         return path.read_bytes()
@@ -238,9 +247,7 @@ def _one(job: Job, summed: bool) -> _Looked:
     content = _content_or_error(job.path)
     if isinstance(content, FileResult):
         return _Looked(content)
-    with warnings.catch_warnings():  # what Python has to say about the file is not ours to say
-        warnings.simplefilter("ignore")
-        sum_ = _summary(job, content) if summed else None
+    sum_ = _summary(job, content) if summed else None
     if set(job.selections) <= {Selection()} and is_quiet(content, job.path, job.config):
         return _Looked(_heard(FileResult(job.path, content, content), job), sum_)
     from forscan.api import convert_bytes  # and with it all the rest

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 
 from forscan.notebook.module import fault_of
@@ -21,12 +20,10 @@ def unparsable(content: bytes, path: Path) -> Refusal | None:
         return None
     if path.suffix == ".ipynb":
         return fault_of(content)
-    with warnings.catch_warnings():  # what Python has to say about the file is not ours to say
-        warnings.simplefilter("ignore")
-        try:
-            compiled(Source.decode(content))
-        except SourceError as e:
-            return Refusal("FSC901", e.message, "Correct the file.", e.line, e.column)
-        except (RecursionError, MemoryError):
-            return Refusal("FSC901", "the code is nested too deeply", "Split it up.", 1, 1)
+    try:
+        compiled(Source.decode(content))
+    except SourceError as e:
+        return Refusal("FSC901", e.message, "Correct the file.", e.line, e.column)
+    except (RecursionError, MemoryError):
+        return Refusal("FSC901", "the code is nested too deeply", "Split it up.", 1, 1)
     return None

@@ -13,6 +13,7 @@ import re
 import stat
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -388,6 +389,32 @@ def test_deep_but_possible(forscan: Run, tmp_path: Path) -> None:
     assert (tmp_path / "a.py").read_bytes().startswith(DECAY_SCAN)
 
 
+LARGE = [
+    pytest.param(DECAY + b"t = '" + b"a" * 1_000_000 + b"'\n", id="line of a megabyte"),
+    pytest.param(DECAY + b"t = [" + b"1, " * 50_000 + b"]\n", id="long list"),
+    pytest.param(DECAY + b"".join(b"k_%d = 1\n" % n for n in range(20_000)), id="many lines"),
+    pytest.param(DECAY.replace(b"0.5 * x", b"x" + b" + x" * 150), id="long sum in the loop"),
+    pytest.param(DECAY.replace(b"0.5 * x", b"x" + b".T" * 150), id="long chain in the loop"),
+    pytest.param(
+        DECAY.replace(b"        x =", b"        t = [" + b"x, " * 3_000 + b"]\n        x ="),
+        id="long line in the loop",
+    ),
+    pytest.param(
+        DECAY.replace(b"    return", b"    y = x * 2\n" * 3_000 + b"    return"), id="long function"
+    ),
+]
+
+
+@pytest.mark.parametrize("content", LARGE)
+def test_large_but_possible(content: bytes) -> None:
+    start = time.process_time()
+    compile(content, "a.py", "exec")
+    reference = time.process_time() - start
+    new = converted(content)
+    assert b"jax.lax.scan(" in new and len(new) > len(content)
+    assert time.process_time() - start < 200 * reference + 2
+
+
 # Permissions. Tests may run as root, who may write everything.
 
 
@@ -615,14 +642,6 @@ def test_named_pipe_that_is_named(tmp_path: Path) -> None:
         done = shell(line, tmp_path)
         assert done.returncode == code
         assert "pipe:6:5: " in done.stdout
-
-
-def test_warnings_of_the_file_are_not_ours(forscan: Run, tmp_path: Path) -> None:
-    """Python warns of `x is 1` and of unknown escapes when it compiles."""
-    (tmp_path / "a.py").write_bytes(DECAY + b"y = '\\d'\nassert (y is 'a', '')\n")
-    done = forscan("convert", "a.py", PYTHONWARNINGS="always")
-    assert done.returncode == 0
-    assert complaints(done) == []
 
 
 # Faults of forscan itself.

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ast
 import asyncio
+import gc
 import os
 import sys
 import time
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +30,7 @@ from lsprotocol import types as lsp
 from forscan.lsp.actions import Client, Request, actions
 from forscan.lsp.document import Document
 from forscan.lsp.edits import Positions, text_edits
+from forscan.lsp.server import Server, follow_texts
 from tests.benchmarks.soak import soak
 from tests.editor import EDITORS, Editor, edited, play
 
@@ -410,6 +413,30 @@ def test_long_day(tmp_path: Path) -> None:
     assert done.faults == []
     assert done.shown == done.said
     assert done.memory[-1] < 1.15 * done.memory[0]
+
+
+def test_nothing_is_kept_of_a_message(tmp_path: Path) -> None:
+    """pygls keeps what each change of a text has come to."""
+
+    async def kept(server: Server, changes: int) -> int:
+        for version in range(changes):
+            name = lsp.VersionedTextDocumentIdentifier(version, (tmp_path / "a.py").as_uri())
+            change = lsp.TextDocumentContentChangeWholeDocument(f"x = {version}\n")
+            given = lsp.DidChangeTextDocumentParams(name, [change])
+            server.protocol.handle_message(lsp.DidChangeTextDocumentNotification(given))
+            await asyncio.sleep(0)
+        gc.collect()
+        return sum(isinstance(o, Future) for o in gc.get_objects())
+
+    async def scenario() -> None:
+        server = Server()
+        follow_texts(server)
+        params = lsp.InitializeParams(lsp.ClientCapabilities())
+        server.protocol.handle_message(lsp.InitializeRequest(1, params))
+        few = await kept(server, 10)
+        assert await kept(server, 100) < few + 10
+
+    asyncio.run(scenario())
 
 
 # Without the extra.

@@ -28,10 +28,9 @@ from forscan.syntax.names import (
     free_names,
     inner_functions,
     parameters,
-    walk_scope,
 )
 from forscan.syntax.source import Source
-from forscan.syntax.walk import walk, walk_all
+from forscan.syntax.walk import children, walk, walk_all, walk_own
 
 _HALF_PRECISION = re.compile(r"b?float16|\b(?:bf16|f16|fp16|half)\b|float[48]_")
 _OTHER_INTEGERS = re.compile(r"\bu?int8\b|\bu?int16\b|\buint32\b|\bu?int64\b")
@@ -68,7 +67,7 @@ class ModuleContext:
         """Module-level names that are bound once, with the expression they got."""
         found: dict[str, ast.expr] = {}
         again: set[str] = set()
-        for node in walk_scope(self.tree.body):
+        for node in walk_own(self.tree.body):
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
                 if node.id in found:
                     again.add(node.id)
@@ -222,6 +221,13 @@ class FunctionContext:
         return walk_all(self.node.body)
 
     @_Shared
+    def _whole(self) -> list[ast.AST]:
+        """All nodes of the function, those of its head as well."""
+        suite = set(self.node.body)
+        head = [part for part in children(self.node) if part not in suite]
+        return [self.node, *walk(*head), *self.nodes]
+
+    @_Shared
     def values(self) -> dict[str, list[ast.expr]]:
         """All expressions that plain assignments give to each name, here and further in."""
         found: dict[str, list[ast.expr]] = {}
@@ -327,7 +333,7 @@ class FunctionContext:
     def captured(self) -> dict[str, list[ast.AST]]:
         """Names read by functions defined in here -> those functions."""
         found: dict[str, list[ast.AST]] = {}
-        for node in inner_functions(self.node.body):
+        for node in inner_functions(self.node.body, self.module.functions.holding):
             for name in free_names(node):
                 found.setdefault(name, []).append(node)
         return found
@@ -352,7 +358,7 @@ class FunctionContext:
     @_Shared
     def outside(self) -> set[str]:
         """Names declared `global` or `nonlocal`."""
-        return declared_outside(self.node.body)
+        return declared_outside(self.node.body) if self.module.functions.outside else set()
 
     @_Shared
     def live(self) -> NameSets:
@@ -367,12 +373,12 @@ class FunctionContext:
     @_Shared
     def identifiers(self) -> frozenset[str]:
         """Every identifier that occurs, and the builtins."""
-        return frozenset(all_names(self.node))
+        return frozenset(all_names(self._whole))
 
     @_Shared
     def reads(self) -> frozenset[str]:
         """The names that are read anywhere in it."""
-        names = (n for n in walk(self.node) if isinstance(n, ast.Name))
+        names = (n for n in self._whole if isinstance(n, ast.Name))
         return frozenset(n.id for n in names if type(n.ctx) is ast.Load)
 
     @_Shared

@@ -81,6 +81,17 @@ class Functions:
         return [n for n in self.scopes if not isinstance(n, ast.Lambda)]
 
     @cached_property
+    def holding(self) -> set[ast.AST]:
+        """The functions, and all nodes around them."""
+        found: set[ast.AST] = set()
+        for function in self.scopes:
+            node: ast.AST | None = function
+            while node is not None and node not in found:
+                found.add(node)
+                node = self.parents.get(node)
+        return found
+
+    @cached_property
     def calls(self) -> list[ast.Call]:
         return [n for n in self._grouped[_INSIDE] if type(n) is ast.Call]
 

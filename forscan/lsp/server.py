@@ -23,6 +23,7 @@ from forscan.lsp import actions as offered
 from forscan.lsp.actions import Client, Request, Wanted
 from forscan.lsp.diagnostics import diagnostics
 from forscan.lsp.document import Document
+from forscan.lsp.protocol import Protocol
 from forscan.recording import with_traced
 from forscan.types import Status
 
@@ -41,7 +42,8 @@ class Server(LanguageServer):
 
     def __init__(self) -> None:
         # Whole texts: pygls cuts lines where Python's `splitlines` does, editors do not.
-        super().__init__("forscan", __version__, lsp.TextDocumentSyncKind.Full)
+        whole = lsp.TextDocumentSyncKind.Full
+        super().__init__("forscan", __version__, whole, protocol_cls=Protocol)
         self.documents: dict[str, Document] = {}
         self.waiting: dict[str, asyncio.Task[None]] = {}
         self.aside = ThreadPoolExecutor(1, "diagnostics")

@@ -28,7 +28,7 @@ def renamed_carry(parts: Parts, old: str, new: str) -> Parts | None:
     """The body with another name for a part of the state, None where that is not free."""
     code, carries, outputs = parts
     texts = [c.update for c in carries] + [o.value for o in outputs]
-    taken = {c.target for c in carries}.union(*map(all_names, (code.tree, *map(expression, texts))))
+    taken = {c.target for c in carries} | all_names(walk(code.tree, *map(expression, texts)))
     if new in taken or not (old.isidentifier() and new.isidentifier()) or _defines(code, old):
         return None
     names = {old: new}

@@ -227,7 +227,7 @@ class LaxLoop:
             body,
             call.function,
             call.sources,
-            all_names(inside_function(rest)) if rest else (),
+            all_names(walk(inside_function(rest))) if rest else (),
             [*names_in(results.carry), *names_in(results.ys), *reads(results.gone or [])],
         )
         items = None if pattern is None else leaves(pattern)

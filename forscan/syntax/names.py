@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import keyword
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -314,11 +314,20 @@ _COMPOUND = {
 }  # fmt: skip
 
 
-def inner_functions(nodes: Iterable[ast.AST]) -> Iterator[FunctionNode]:
-    """The functions defined in a scope, not those defined inside them."""
+def inner_functions(
+    nodes: Iterable[ast.AST], holding: Container[ast.AST] | None = None
+) -> Iterator[FunctionNode]:
+    """The functions defined in a scope, not those defined inside them.
+
+    Args:
+      nodes: of the scope.
+      holding: where it is known, the nodes that are functions or hold any.
+    """
     stack = list(nodes)[::-1]
     while stack:
         node = stack.pop()
+        if holding is not None and node not in holding:
+            continue
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
             yield node
             stack.append(node.args)  # defaults belong to the scope around
@@ -327,10 +336,13 @@ def inner_functions(nodes: Iterable[ast.AST]) -> Iterator[FunctionNode]:
             stack.extend(reversed(children(node)))
 
 
-def all_names(tree: ast.AST) -> set[str]:
-    """Every identifier that occurs, however it is used: what a new name must avoid."""
+def all_names(nodes: Iterable[ast.AST]) -> set[str]:
+    """Every identifier that occurs in nodes, however it is used, and the builtins.
+
+    They are what a new name must avoid.
+    """
     found: set[str] = set(dir(builtins))
-    for node in walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Name):
             found.add(node.id)
         elif type(node) not in _NAMED:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import secrets
 import signal
 import subprocess
 import sys
@@ -17,13 +16,15 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from forscan.facts import Facts, Seen, Value
+from forscan.verify.answers import Answers
 from forscan.verify.result import Cost, Verification, break_even
 
 _CHILD = Path(__file__).with_name("child")
 _GLANCE = 0.2  # seconds between looks at what the child has answered
+_MOST_LOG = 1 << 24  # bytes of what it prints; of more the beginning goes
 Tell = Callable[[str], None]
 INSTALL = "pip install 'forscan[verify]'"
 
@@ -123,17 +124,26 @@ def run_child(
     Raises:
       VerifyUnavailable: the interpreter cannot be started, or cannot import jax.
     """
-    with tempfile.TemporaryDirectory(prefix="forscan-") as folder:
-        job = _job(Path(folder), content, sources, timeout)
-        code, log = _run(job, python, platform, timeout, progress)
-        answers = _answers(job)
+    with (
+        tempfile.TemporaryDirectory(prefix="forscan-") as folder,
+        Answers(Path(folder)) as answering,
+    ):
+        job = _job(Path(folder), content, sources, timeout, answering)
+        code, log = _run(job, python, platform, timeout, progress, answering)
+        answers = answering.read()
     if any(a.get("unavailable") for a in answers):
         raise VerifyUnavailable(f"{python} cannot import jax: {INSTALL}")
     stages = [a["stage"] for a in answers if "stage" in a]
     return answers, _why(code, log, timeout, stages[-1] if stages else "starting")
 
 
-def _job(folder: Path, content: dict[str, Any], sources: dict[str, bytes], timeout: float) -> Path:
+def _job(
+    folder: Path,
+    content: dict[str, Any],
+    sources: dict[str, bytes],
+    timeout: float,
+    answering: Answers,
+) -> Path:
     for name, source in sources.items():
         (folder / name).write_bytes(source)
     job = folder / "job.json"
@@ -141,15 +151,20 @@ def _job(folder: Path, content: dict[str, Any], sources: dict[str, bytes], timeo
         **content,
         **{name: str(folder / name) for name in sources},
         "timeout": timeout,
-        "answers": str(folder / "answers"),
-        "token": secrets.token_hex(16),
+        "answers": str(answering.path),
+        "token": answering.token,
     }
     job.write_text(json.dumps(content))
     return job
 
 
 def _run(
-    job: Path, python: str, platform: str | None, timeout: float, progress: Tell | None
+    job: Path,
+    python: str,
+    platform: str | None,
+    timeout: float,
+    progress: Tell | None,
+    answering: Answers,
 ) -> tuple[int | None, str]:
     """The exit code (None: timed out) and the end of what the child printed."""
     environment = dict(os.environ)
@@ -158,7 +173,7 @@ def _run(
     environment["PYTHONDONTWRITEBYTECODE"] = "1"
     if platform is not None:
         environment["JAX_PLATFORMS"] = platform
-    with (job.parent / "log").open("w+b") as log:
+    with (job.parent / "log").open("a+b") as log:
         try:
             child = subprocess.Popen(
                 [python, str(_CHILD), str(job)],
@@ -171,28 +186,38 @@ def _run(
         except OSError as e:
             raise VerifyUnavailable(f"{python} cannot be started: {e.strerror}") from None
         try:
-            code = _wait(child, job, timeout, progress)
+            code = _wait(child, log, timeout, progress, answering)
         finally:
             _end(child)
-        log.seek(0)
-        return code, log.read().decode(errors="replace")[-2000:]
+        log.seek(max(0, _size(log) - 2000))
+        return code, log.read().decode(errors="replace")
 
 
 def _wait(
-    child: subprocess.Popen[bytes], job: Path, timeout: float, progress: Tell | None
+    child: subprocess.Popen[bytes],
+    log: IO[bytes],
+    timeout: float,
+    progress: Tell | None,
+    answering: Answers,
 ) -> int | None:
     """The exit code of the child, None where the time was up before."""
     end = time.monotonic() + timeout
     while True:
         left = max(0.0, end - time.monotonic())
         try:
-            return child.wait(left if progress is None else min(left, _GLANCE))
+            return child.wait(min(left, _GLANCE))
         except subprocess.TimeoutExpired:
-            if progress is None or left <= _GLANCE:
+            if left <= _GLANCE:
                 return None
-            stages = [a["stage"] for a in _answers(job) if "stage" in a]
-            if stages:
-                progress(stages[-1])
+        if _size(log) > _MOST_LOG:
+            log.truncate(0)
+        stages = [a["stage"] for a in answering.read() if "stage" in a] if progress else []
+        if progress and stages:
+            progress(stages[-1])
+
+
+def _size(file: IO[bytes]) -> int:
+    return os.fstat(file.fileno()).st_size
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:
@@ -200,20 +225,6 @@ def _end(child: subprocess.Popen[bytes]) -> None:
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(child.pid, signal.SIGKILL)
     child.wait()
-
-
-def _answers(job: Path) -> list[dict[str, Any]]:
-    """What the child wrote itself: lines that carry the token of this job."""
-    token = json.loads(job.read_text())["token"]
-    path = job.parent / "answers"
-    if not path.exists():
-        return []
-    answers = []
-    for line in path.read_text(errors="replace").splitlines():
-        head, _, rest = line.partition(" ")
-        if head == token:
-            answers.append(json.loads(rest))
-    return answers
 
 
 def _why(code: int | None, log: str, timeout: float, stage: str) -> str:

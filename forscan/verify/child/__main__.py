@@ -1,8 +1,10 @@
 """Loads this folder as the package `forscan_child` and runs the job that is named."""
 
+import contextlib
 import importlib.util
 import os
 import sys
+import traceback
 from pathlib import Path
 
 if __name__ == "__main__":
@@ -15,7 +17,14 @@ if __name__ == "__main__":
     package = importlib.util.module_from_spec(spec)
     sys.modules["forscan_child"] = package
     spec.loader.exec_module(package)
-    importlib.import_module("forscan_child.job").main(Path(sys.argv[1]))
-    # Threads and exit handlers of the user's module are of no interest any more.
-    sys.stdout.flush()
-    os._exit(0)
+    main = importlib.import_module("forscan_child.job").main
+    # Threads and exit handlers of the user's module are of no interest, nor what it made of this.
+    leave, code = os._exit, 1
+    try:
+        main(Path(sys.argv[1]))
+        code = 0
+        sys.stdout.flush()
+    except BaseException:
+        with contextlib.suppress(BaseException):
+            traceback.print_exc()
+    leave(code)

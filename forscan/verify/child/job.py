@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import os
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -17,18 +18,35 @@ Say = Callable[[dict[str, Any]], None]
 
 def main(path: Path) -> None:
     job = json.loads(path.read_text())
-    answers = os.open(job["answers"], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-
-    def say(content: dict[str, Any]) -> None:
-        # The token tells our lines from whatever else writes to that file.
-        os.write(answers, f"{job['token']} {json.dumps(content)}\n".encode())
-
+    path.unlink()  # what is in it is not for the module
+    sys.argv[:] = [job["path"]]
+    say = _say(job["answers"], f"{job['token']} ")
     try:
         import jax  # noqa: F401
     except ImportError:
         say({"unavailable": True})
         return
     {"verify": _judge_all, "observe": _observe, "tune": _sweep}[job["task"]](job, say)
+
+
+def _say(path: str, token: str) -> Say:
+    """Writes answers, whatever a module replaces, closes or forks meanwhile.
+
+    Args:
+      path: the file for them.
+      token: tells our lines from whatever else is written to that file.
+    """
+    encode, current, ours = json.JSONEncoder().encode, os.getpid, os.getpid()
+    start, write, end = os.open, os.write, os.close
+    flags = os.O_WRONLY | os.O_APPEND | getattr(os, "O_NONBLOCK", 0)  # it may be a pipe by now
+
+    def say(content: dict[str, Any]) -> None:
+        if current() == ours:
+            file = start(path, flags)
+            write(file, f"{token}{encode(content)}\n".encode())
+            end(file)
+
+    return say
 
 
 def _observe(job: dict[str, Any], say: Say) -> None:
@@ -60,8 +78,10 @@ def _judge_all(job: dict[str, Any], say: Say) -> None:
     from .judge import Judge
     from .load import load_tree
     from .marks import Marks
+    from .replaced import Replaced, Watch
 
     calls = job["calls"]
+    watch = Watch()
     path = Path(job["path"])
     deadline = time.monotonic() + job["timeout"]
     try:
@@ -78,9 +98,11 @@ def _judge_all(job: dict[str, Any], say: Say) -> None:
             load_tree(tree, path, {**marks.names(), **cuts.names()})
             for tree, cuts in zip(trees, (versions.old, versions.new), strict=True)
         )
+        watch.check()
     except BaseException as e:  # a module may raise anything, SystemExit included
+        why = str(e) if isinstance(e, Replaced) else f"the module cannot be imported: {line(e)}"
         for index in range(len(calls)):
-            say(_unknown(index, f"the module cannot be imported: {line(e)}"))
+            say(_unknown(index, why))
         return
     for index, call in enumerate(calls):
 
@@ -88,6 +110,7 @@ def _judge_all(job: dict[str, Any], say: Say) -> None:
             say({"stage": what})
 
         def early(answer: dict[str, Any], index: int = index) -> None:
+            watch.check()
             say({**answer, "index": index, "early": True})
 
         try:
@@ -96,7 +119,8 @@ def _judge_all(job: dict[str, Any], say: Say) -> None:
             verdict = Judge(before, after, call, until, stage, early, marks, versions).verdict()
         except BaseException as e:
             verdict = _unknown(index, f"the call cannot be run: {line(e)}")
-        say({**verdict, "index": index})
+        replaced = watch.replaced()
+        say({**(_unknown(index, replaced) if replaced else verdict), "index": index})
 
 
 def _unknown(index: int, reason: str) -> dict[str, Any]:
