@@ -20,7 +20,7 @@ from forscan.facts import NO_FACTS, Facts
 from forscan.find.context import ModuleContext, parse_module
 from forscan.find.sites import Site, find_sites
 from forscan.model import Refusal, Refused
-from forscan.moved import found_again, place_before, taken_along
+from forscan.moved import found_again, place_before, place_behind, taken_along
 from forscan.notebook.module import convert_notebook
 from forscan.plan import FORMS, NoCandidate, NothingToDo, Plan, make_plan
 from forscan.prefilter import is_quiet
@@ -216,7 +216,7 @@ class _Conversion:
         self.sites: dict[int, Site] | None = None
         self.pending: list[_Pending] = []
         self.done: list[Outcome] = []
-        self.rounds: list[list[Edit]] = []
+        self.rounds: list[tuple[list[Edit], str]] = []
         self.suppressions = Suppressions(source)
         self.interactive = path.suffix == ".ipynb"
 
@@ -419,8 +419,8 @@ class _Conversion:
         if reason.line is None or reason.column is None:
             return reason
         offset = self.source.offset(reason.line, reason.column - 1)
-        for edits in reversed(self.rounds):
-            offset = place_before(offset, edits)
+        for edits, before in reversed(self.rounds):
+            offset = place_before(offset, edits, before)
         line, column = self.original.position(offset)
         return replace(reason, line=line, column=column)
 
@@ -431,13 +431,13 @@ class _Conversion:
         if not edits:
             return
         edits = _unique(edits)
-        self.rounds.append(edits)
+        before = self.source.text
+        self.rounds.append((edits, before))
 
         def after(offset: int) -> int:
-            done = (e for e in edits if e.end <= offset)
-            return offset + sum(len(e.new) - (e.end - e.start) for e in done)
+            return place_behind(offset, edits, before)
 
-        text = apply_edits(self.source.text, edits)
+        text = apply_edits(before, edits)
         self.source = replace(self.original, text=text)
         self.parsed = self.sites = None
         found: dict[int, int] = {}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
+from difflib import SequenceMatcher
 
 from forscan.find.sites import Site
 from forscan.plan import Plan
@@ -41,17 +42,42 @@ def found_again(old: list[int], start: int, end: int, sites: Iterable[Site]) -> 
     return dict(zip(old, now, strict=True)) if len(old) == len(now) else {}
 
 
-def place_before(offset: int, edits: Iterable[Edit]) -> int:
-    """Where a place of the new text was before edits; what they wrote was where they begin."""
+def place_behind(offset: int, edits: Iterable[Edit], text: str) -> int:
+    """Where a place of a text is behind edits; an edit takes along the lines that it keeps."""
+    shift = 0
+    for edit in edits:
+        if edit.end <= offset:
+            shift += len(edit.new) - (edit.end - edit.start)
+        elif edit.start < offset:
+            start = place_behind(edit.start, edits, text)
+            kept = _kept(offset - edit.start, text[edit.start : edit.end], edit.new)
+            return offset if kept is None else start + kept
+    return offset + shift
+
+
+def place_before(offset: int, edits: Iterable[Edit], text: str) -> int:
+    """Where a place behind edits was in the text; what they wrote was where they begin."""
     shift = 0
     for edit in sorted(edits, key=lambda e: (e.start, e.end)):
         start = edit.start + shift
         if offset < start:
             break
         if offset < start + len(edit.new):
-            return edit.start
+            old = text[edit.start : edit.end]
+            return edit.start + (_kept(offset - start, edit.new, old) or 0)
         shift += len(edit.new) - (edit.end - edit.start)
     return offset - shift
+
+
+def _kept(offset: int, text: str, other: str) -> int | None:
+    """Where a place of a text is in another version of it, if that has the line too."""
+    lines, others = text.split("\n"), other.split("\n")
+    number = text.count("\n", 0, offset)
+    column = offset - sum(len(line) + 1 for line in lines[:number])
+    for block in SequenceMatcher(None, lines, others, autojunk=False).get_matching_blocks():
+        if block.a <= number < block.a + block.size:
+            return sum(len(line) + 1 for line in others[: block.b + number - block.a]) + column
+    return None
 
 
 def _inside(offset: int, edits: Iterable[Edit]) -> bool:
