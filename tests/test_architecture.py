@@ -38,6 +38,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("reshape", "restyle"),
     ("plan",),
     ("chosen", "moved", "notebook"),
+    ("rounds",),
     ("api", "unparsable"),
     ("files", "memory", "options", "progress", "recorder", "recording", "streams", "verify"),
     ("tune",),
