@@ -199,3 +199,11 @@ def test_values_of_a_long_nest_are_looked_at_for_a_while() -> None:
     assert time.monotonic() - start < SECONDS / 2
     assert (len(facts.calls), failed) == (1, [])
     assert ("run", "x") in facts.calls[0].later
+
+
+def test_error_of_one_version_while_the_other_is_not_traced(nested: bytes) -> None:
+    """Nobody knows whether the original raises, too."""
+    raising = nested.replace(b"return x, path", b"raise ValueError(path.shape)")
+    found = verified(NESTED, raising)
+    assert found.status == "unknown", found
+    assert "it raises ValueError: (" in found.reason

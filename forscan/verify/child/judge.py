@@ -20,7 +20,7 @@ from .gradient import NoGradient, pullback, traced_pullback, wide_pullback
 from .marks import Marks
 from .program import Program, Result, same_program, work
 from .prove import OPERATIONS, Proof, same_outputs, same_shell
-from .short import by_copies, shortened
+from .short import Short, by_copies, shortened
 from .timing import costs
 from .transforms import TRANSFORMS, under
 from .trips import FewTrips, few_trips
@@ -118,7 +118,7 @@ class Judge:
         if failure is not None:
             return failure
         if not (self.old.traced and self.new.traced):
-            return self.cut_short(None) or {}
+            return self.by_copies(self.shortened(), None)
         if self.marks.missing:
             return _unreached(self.marks)
         unseen = self.uncalled(self.old.shell, self.new.shell)
@@ -140,9 +140,9 @@ class Judge:
             # An answer already, should compiling take longer than there is time.
             self.early(answer if self.written.jitted else answer | _NOT_RUN)
         if self.long:
-            short = self.cut_short(answer if proof and self.written.jitted else None)
-            if short is not None:
-                return short
+            short = self.shortened()
+            if short.instead(self.deadline):
+                return self.by_copies(short, answer if proof and self.written.jitted else None)
         self.compile()
         return self.as_written(proof) or self.measure(answer, proof)
 
@@ -207,17 +207,17 @@ class Judge:
         name = "" if same_shell(old, new) else uncalled(old, new)
         return name and f"it gives back the function {name}, which is not called in it"
 
-    def cut_short(self, proved: dict[str, Any] | None) -> dict[str, Any] | None:
-        """The verdict by copies whose loops are cut short; None if the whole is better compiled.
+    def shortened(self) -> Short:
+        """How the loops of both versions can be cut."""
+        self.stage("cutting the loops short")
+        return shortened(self.calls, (self.old, self.new), self.versions, self.deadline)
+
+    def by_copies(self, short: Short, proved: dict[str, Any] | None) -> dict[str, Any]:
+        """The verdict by copies whose loops are cut short.
 
         Args:
           proved: what has been proved of the whole.
         """
-        self.stage("cutting the loops short")
-        programs = (self.old, self.new)
-        short = shortened(self.calls, programs, self.versions, self.deadline)
-        if all(p.traced for p in programs) and not short.instead(self.deadline):
-            return None
         if not short.trips:
             return {"status": "unknown", "reason": short.reason}
         with self.versions.to(short.trips):
@@ -272,6 +272,7 @@ class Judge:
     def trace(self) -> dict[str, Any] | None:
         """Traces both programs, unless it takes too long; what it means if one raises."""
         errors: list[Exception | None] = []
+        late = False  # then nobody knows whether the other one raises, too
         patience = float("inf") if self.cut else _PATIENCE * (self.deadline - time.monotonic())
         for name, program in (("original", self.old), ("new version", self.new)):
             self.stage(f"tracing the {name}")
@@ -280,10 +281,10 @@ class Judge:
                     program.trace()
                 errors.append(None)
             except TooLong:
-                errors.append(None)
+                late = True
             except Exception as e:
                 errors.append(e)
-        return None if errors == [None, None] else self.failure(*errors)
+        return None if late or errors == [None, None] else self.failure(*errors)
 
     def compile(self) -> None:
         """Compiles both programs, but leaves out what would take too long."""
