@@ -16,6 +16,7 @@ from .errors import line, needs_values
 from .estimate import too_long
 from .explain import explained
 from .failures import verdict as verdict_on_errors
+from .fit import Estimate
 from .gradient import NoGradient, pullback, traced_pullback, wide_pullback
 from .marks import Marks
 from .program import Program, Result, same_program, work
@@ -34,6 +35,7 @@ _SLOW = 1.5
 _GRADIENT_SLACK = 64.0
 _PATIENCE = 0.05  # of the time that is left, for tracing one version
 _MANY = 5000  # operations: differentiating them takes about 5 ms for each
+_STEPWISE = 50_000  # operations: running one takes about 50 µs
 _QUICK = 1.0  # seconds of tracing within which a call is traced with other numbers too
 _NOT_RUN = {
     "status": "unknown",
@@ -142,7 +144,7 @@ class Judge:
         if self.long:
             short = self.shortened()
             if short.instead(self.deadline):
-                return self.by_copies(short, answer if proof and self.written.jitted else None)
+                return self.by_copies(short, self.of_the_whole(answer, short, proof))
         self.compile()
         return self.as_written(proof) or self.measure(answer, proof)
 
@@ -212,11 +214,27 @@ class Judge:
         self.stage("cutting the loops short")
         return shortened(self.calls, (self.old, self.new), self.versions, self.deadline)
 
-    def by_copies(self, short: Short, proved: dict[str, Any] | None) -> dict[str, Any]:
+    def of_the_whole(
+        self, answer: dict[str, Any], short: Short, proof: Proof
+    ) -> dict[str, Any] | None:
+        """The verdict on the outputs that needs no copies, None where there is none."""
+        if not self.written.jitted or proof:
+            return answer if self.written.jitted else None
+        if max(p.equations for p in (self.old, self.new)) > _STEPWISE:
+            return None
+        for program, cost in zip((self.old, self.new), short.costs, strict=True):
+            if cost.get("compile_fit"):
+                program.estimate = Estimate(cost["compile_s"], cost["compile_fit"])
+        found = self.outputs()
+        status = "different" if found.reason else "equal"
+        answer |= {"status": status, "evidence": "measured", "max_ulp": found.max_ulp}
+        return answer | {"reason": found.reason or _EAGER}
+
+    def by_copies(self, short: Short, known: dict[str, Any] | None) -> dict[str, Any]:
         """The verdict by copies whose loops are cut short.
 
         Args:
-          proved: what has been proved of the whole.
+          known: the verdict on the outputs of the whole, None where there is none.
         """
         if not short.trips:
             return {"status": "unknown", "reason": short.reason}
@@ -232,7 +250,7 @@ class Judge:
                 cut=True,
             )
             answer = judge.verdict()
-        return by_copies(answer, short, self.versions.counted, proved)
+        return by_copies(answer, short, self.versions.counted, known)
 
     def prove(self) -> Proof:
         """Whether the traces alone show that both versions are the same."""
