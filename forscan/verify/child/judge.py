@@ -17,7 +17,7 @@ from .estimate import too_long
 from .explain import explained
 from .failures import verdict as verdict_on_errors
 from .fit import Estimate
-from .gradient import NoGradient, pullback, traced_pullback, wide_pullback
+from .gradient import NoGradient, compared, traced_pullback
 from .marks import Marks
 from .program import Program, Result, same_program, work
 from .prove import OPERATIONS, Proof, same_outputs, same_shell
@@ -32,7 +32,6 @@ _PERTURBATIONS = ((0, 0.1), (1, 0.5))
 # Seconds: compiling longer than this is not done twice: what else needs the original (its
 # gradient, its double precision) is computed operation by operation.
 _SLOW = 1.5
-_GRADIENT_SLACK = 64.0
 _PATIENCE = 0.05  # of the time that is left, for tracing one version
 _MANY = 5000  # operations: differentiating them takes about 5 ms for each
 _STEPWISE = 50_000  # operations: running one takes about 50 µs
@@ -415,29 +414,7 @@ class Judge:
         if time.monotonic() + 2 * self.old.stages.first > self.deadline and not self.slow:
             return "unknown", "no time was left to compare gradients"
 
-        @lru_cache(None)
-        def yardstick() -> list[Any] | None:
-            return wide_pullback(self.old, self.old.data, eager=self.slow)
-
-        self.stage("differentiating the original")
-        try:
-            want = pullback(self.old, self.old.data, eager=self.slow)
-        except NoGradient:
-            return "none", ""
-        except Exception:
-            return "none", "the original cannot be differentiated in reverse"
-        self.stage("differentiating the new version")
-        try:
-            have = pullback(self.new, self.new.data, eager=self.new.estimate is not None)
-        except Exception as e:
-            return "different", f"the gradient of the new version raises {line(e)}"
-        found = compare(want, have, yardstick, _GRADIENT_SLACK)
-        if not found.reason:
-            return "equal", ""
-        if self.slow or self.new.estimate is not None:
-            # Operation by operation the original rounds in other places than under jit.
-            return "unknown", f"gradient not sure: {found.reason}"
-        return "different", f"gradient: {found.reason}"
+        return compared(self.old, self.new, self.stage, slow=self.slow)
 
 
 def _unreached(marks: Marks, why: str = "", raises: str = "") -> dict[str, Any]:
