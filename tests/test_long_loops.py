@@ -199,3 +199,46 @@ def test_values_of_a_long_nest_are_looked_at_for_a_while() -> None:
     assert time.monotonic() - start < SECONDS / 2
     assert (len(facts.calls), failed) == (1, [])
     assert ("run", "x") in facts.calls[0].later
+
+
+def test_error_of_one_version_while_the_other_is_not_traced(nested: bytes) -> None:
+    """Nobody knows whether the original raises, too."""
+    raising = nested.replace(b"return x, path", b"raise ValueError(path.shape)")
+    found = verified(NESTED, raising)
+    assert found.status == "unknown", found
+    assert "it raises ValueError: (" in found.reason
+
+
+@pytest.mark.parametrize(
+    "body, status, evidence",
+    [
+        pytest.param(b"jnp.sin(x) + 0.5 * x", "equal", "proved", id="proved"),
+        pytest.param(b"0.5 * (x + 2 * jnp.sin(x))", "equal", "measured", id="run"),
+        pytest.param(
+            b"jnp.sin(x) + 0.5 * x + (n > 1500)", "different", "measured", id="different late"
+        ),
+    ],
+)
+def test_long_loop_that_can_be_traced(body: bytes, status: str, evidence: str) -> None:
+    """Its outputs are compared over all iterations, though its gradient is not."""
+    old = b"""
+import jax
+import jax.numpy as jnp
+
+
+@jax.jit
+def run(x):
+    n = jnp.zeros(())
+    for _ in range(2000):
+        n = n + 1.0
+        x = jnp.sin(x) + 0.5 * x
+    return x, n
+"""
+    new = convert_bytes(old, Path("a.py"), Config()).after
+    changed = new.replace(b"jnp.sin(x) + 0.5 * x", body)
+    found = verified(old, changed, "run(jnp.ones(3))")
+    assert (found.status, found.evidence) == (status, evidence), found
+    assert found.cut_to is None
+    if status == "equal":
+        assert "gradients and transforms are of copies" in found.reason
+        assert found.before is not None and found.before.compile_fit

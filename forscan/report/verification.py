@@ -43,8 +43,8 @@ def verdict(found: Verification) -> str:
 
 def _evidence(found: Verification) -> str:
     """What the verdict rests on."""
-    cut = found.cut_to is not None and found.evidence == "measured"
-    return f"measured with loops cut to {found.cut_to} iterations" if cut else f"{found.evidence}"
+    cut = "" if found.cut_to is None else f" with loops cut to {found.cut_to} iterations"
+    return f"{found.evidence}{cut}"
 
 
 def _difference(found: Verification) -> list[str]:

@@ -52,8 +52,8 @@ class Verification:
       first_iteration: that differs, such as `iteration 3 of 50`; empty where not known.
       smallest: the arguments of the smallest call found that differs; empty likewise.
       raises: the error of the original where both versions raise; the same makes them equal.
-      cut_to: iterations that loops were cut to, in both versions, for what is measured, as the
-        whole is too long; None where nothing was cut.
+      cut_to: iterations that loops were cut to in both versions, as the whole is too long, for
+        the verdict on the outputs; None where that is on the whole.
       reached: the lines of the converted loops that the call ran, None where they are not known.
       break_even_calls: after how many calls the version that is dearer to compile has
         paid back; None where it never does, or is not dearer.

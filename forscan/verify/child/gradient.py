@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import jax
@@ -10,8 +11,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from .call import double_precision, is_float, widened
+from .compare import compare
+from .errors import line
 from .evaluate import evaluate
 from .program import Program, Result
+
+_SLACK = 64.0  # ULPs that are always allowed
 
 
 class NoGradient(Exception):
@@ -40,6 +45,41 @@ def pullback(program: Program, data: list[Any], *, eager: bool = False) -> Resul
     if eager:
         return _strong(evaluate(jax.make_jaxpr(pulled)(floats), floats))
     return _strong(jax.jit(pulled)(floats))
+
+
+def compared(
+    old: Program, new: Program, stage: Callable[[str], None], *, slow: bool
+) -> tuple[str, str]:
+    """The verdict on the gradients of two versions, and a reason where it is not plain.
+
+    Args:
+      stage: is told what goes on.
+      slow: whether the original takes too long to compile.
+    """
+
+    @lru_cache(None)
+    def yardstick() -> list[Any] | None:
+        return wide_pullback(old, old.data, eager=slow)
+
+    stage("differentiating the original")
+    try:
+        want = pullback(old, old.data, eager=slow)
+    except NoGradient:
+        return "none", ""
+    except Exception:
+        return "none", "the original cannot be differentiated in reverse"
+    stage("differentiating the new version")
+    try:
+        have = pullback(new, new.data, eager=new.estimate is not None)
+    except Exception as e:
+        return "different", f"the gradient of the new version raises {line(e)}"
+    found = compare(want, have, yardstick, _SLACK)
+    if not found.reason:
+        return "equal", ""
+    if slow or new.estimate is not None:
+        # Operation by operation the original rounds in other places than under jit.
+        return "unknown", f"gradient not sure: {found.reason}"
+    return "different", f"gradient: {found.reason}"
 
 
 def _strong(found: list[Any]) -> Result:

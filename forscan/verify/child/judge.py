@@ -16,11 +16,12 @@ from .errors import line, needs_values
 from .estimate import too_long
 from .explain import explained
 from .failures import verdict as verdict_on_errors
-from .gradient import NoGradient, pullback, traced_pullback, wide_pullback
+from .fit import Estimate
+from .gradient import NoGradient, compared, traced_pullback
 from .marks import Marks
 from .program import Program, Result, same_program, work
 from .prove import OPERATIONS, Proof, same_outputs, same_shell
-from .short import by_copies, shortened
+from .short import Short, by_copies, shortened
 from .timing import costs
 from .transforms import TRANSFORMS, under
 from .trips import FewTrips, few_trips
@@ -31,9 +32,9 @@ _PERTURBATIONS = ((0, 0.1), (1, 0.5))
 # Seconds: compiling longer than this is not done twice: what else needs the original (its
 # gradient, its double precision) is computed operation by operation.
 _SLOW = 1.5
-_GRADIENT_SLACK = 64.0
 _PATIENCE = 0.05  # of the time that is left, for tracing one version
 _MANY = 5000  # operations: differentiating them takes about 5 ms for each
+_STEPWISE = 50_000  # operations: running one takes about 50 µs
 _QUICK = 1.0  # seconds of tracing within which a call is traced with other numbers too
 _NOT_RUN = {
     "status": "unknown",
@@ -118,7 +119,7 @@ class Judge:
         if failure is not None:
             return failure
         if not (self.old.traced and self.new.traced):
-            return self.cut_short(None) or {}
+            return self.by_copies(self.shortened(), None)
         if self.marks.missing:
             return _unreached(self.marks)
         unseen = self.uncalled(self.old.shell, self.new.shell)
@@ -140,9 +141,9 @@ class Judge:
             # An answer already, should compiling take longer than there is time.
             self.early(answer if self.written.jitted else answer | _NOT_RUN)
         if self.long:
-            short = self.cut_short(answer if proof and self.written.jitted else None)
-            if short is not None:
-                return short
+            short = self.shortened()
+            if short.instead(self.deadline):
+                return self.by_copies(short, self.of_the_whole(answer, short, proof))
         self.compile()
         return self.as_written(proof) or self.measure(answer, proof)
 
@@ -207,17 +208,33 @@ class Judge:
         name = "" if same_shell(old, new) else uncalled(old, new)
         return name and f"it gives back the function {name}, which is not called in it"
 
-    def cut_short(self, proved: dict[str, Any] | None) -> dict[str, Any] | None:
-        """The verdict by copies whose loops are cut short; None if the whole is better compiled.
+    def shortened(self) -> Short:
+        """How the loops of both versions can be cut."""
+        self.stage("cutting the loops short")
+        return shortened(self.calls, (self.old, self.new), self.versions, self.deadline)
+
+    def of_the_whole(
+        self, answer: dict[str, Any], short: Short, proof: Proof
+    ) -> dict[str, Any] | None:
+        """The verdict on the outputs that needs no copies, None where there is none."""
+        if not self.written.jitted or proof:
+            return answer if self.written.jitted else None
+        if max(p.equations for p in (self.old, self.new)) > _STEPWISE:
+            return None
+        for program, cost in zip((self.old, self.new), short.costs, strict=True):
+            if cost.get("compile_fit"):
+                program.estimate = Estimate(cost["compile_s"], cost["compile_fit"])
+        found = self.outputs()
+        status = "different" if found.reason else "equal"
+        answer |= {"status": status, "evidence": "measured", "max_ulp": found.max_ulp}
+        return answer | {"reason": found.reason or _EAGER}
+
+    def by_copies(self, short: Short, known: dict[str, Any] | None) -> dict[str, Any]:
+        """The verdict by copies whose loops are cut short.
 
         Args:
-          proved: what has been proved of the whole.
+          known: the verdict on the outputs of the whole, None where there is none.
         """
-        self.stage("cutting the loops short")
-        programs = (self.old, self.new)
-        short = shortened(self.calls, programs, self.versions, self.deadline)
-        if all(p.traced for p in programs) and not short.instead(self.deadline):
-            return None
         if not short.trips:
             return {"status": "unknown", "reason": short.reason}
         with self.versions.to(short.trips):
@@ -232,7 +249,7 @@ class Judge:
                 cut=True,
             )
             answer = judge.verdict()
-        return by_copies(answer, short, self.versions.counted, proved)
+        return by_copies(answer, short, self.versions.counted, known)
 
     def prove(self) -> Proof:
         """Whether the traces alone show that both versions are the same."""
@@ -272,6 +289,7 @@ class Judge:
     def trace(self) -> dict[str, Any] | None:
         """Traces both programs, unless it takes too long; what it means if one raises."""
         errors: list[Exception | None] = []
+        late = False  # then nobody knows whether the other one raises, too
         patience = float("inf") if self.cut else _PATIENCE * (self.deadline - time.monotonic())
         for name, program in (("original", self.old), ("new version", self.new)):
             self.stage(f"tracing the {name}")
@@ -280,10 +298,10 @@ class Judge:
                     program.trace()
                 errors.append(None)
             except TooLong:
-                errors.append(None)
+                late = True
             except Exception as e:
                 errors.append(e)
-        return None if errors == [None, None] else self.failure(*errors)
+        return None if late or errors == [None, None] else self.failure(*errors)
 
     def compile(self) -> None:
         """Compiles both programs, but leaves out what would take too long."""
@@ -396,29 +414,7 @@ class Judge:
         if time.monotonic() + 2 * self.old.stages.first > self.deadline and not self.slow:
             return "unknown", "no time was left to compare gradients"
 
-        @lru_cache(None)
-        def yardstick() -> list[Any] | None:
-            return wide_pullback(self.old, self.old.data, eager=self.slow)
-
-        self.stage("differentiating the original")
-        try:
-            want = pullback(self.old, self.old.data, eager=self.slow)
-        except NoGradient:
-            return "none", ""
-        except Exception:
-            return "none", "the original cannot be differentiated in reverse"
-        self.stage("differentiating the new version")
-        try:
-            have = pullback(self.new, self.new.data, eager=self.new.estimate is not None)
-        except Exception as e:
-            return "different", f"the gradient of the new version raises {line(e)}"
-        found = compare(want, have, yardstick, _GRADIENT_SLACK)
-        if not found.reason:
-            return "equal", ""
-        if self.slow or self.new.estimate is not None:
-            # Operation by operation the original rounds in other places than under jit.
-            return "unknown", f"gradient not sure: {found.reason}"
-        return "different", f"gradient: {found.reason}"
+        return compared(self.old, self.new, self.stage, slow=self.slow)
 
 
 def _unreached(marks: Marks, why: str = "", raises: str = "") -> dict[str, Any]:

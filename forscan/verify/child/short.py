@@ -82,17 +82,17 @@ def shortened(
 
 
 def by_copies(
-    answer: dict[str, Any], short: Short, counted: str, proved: dict[str, Any] | None
+    answer: dict[str, Any], short: Short, counted: str, known: dict[str, Any] | None
 ) -> dict[str, Any]:
     """The verdict on the whole.
 
     Args:
       answer: on the copies.
       counted: what behind a loop may know how often it ran, which need not be so in copies.
-      proved: what has been proved of the whole.
+      known: what is known of the outputs of the whole, None where nothing is.
     """
-    if proved is not None:
-        return _besides_proof(answer, short, proved)
+    if known is not None:
+        return _besides(answer, short, known)
     found = answer | {"cut_to": short.trips}
     if answer["status"] == "different" and counted:
         reason = f"{short.reason}, where {answer['reason']}; that may be so because {counted}"
@@ -106,19 +106,25 @@ def by_copies(
     return found | _costs(short)
 
 
-def _besides_proof(answer: dict[str, Any], short: Short, proved: dict[str, Any]) -> dict[str, Any]:
-    """What copies show of gradients and transforms, where the outputs are proved equal."""
-    kept = ("gradient", "vmap", "jvp", "reached")
-    differs = "different" in (answer.get(k) for k in kept)
-    found = proved | {"cut_to": short.trips} | _costs(short)
+def _besides(answer: dict[str, Any], short: Short, known: dict[str, Any]) -> dict[str, Any]:
+    """What copies show of gradients and transforms, beside what is known of the outputs."""
+    if known["status"] == "different":
+        return known | {k: answer[k] for k in ("first", "smallest") if k in answer}
+    names = ("gradient", "vmap", "jvp", "reached")
+    kept: dict[str, Any] = {name: answer[name] for name in names if name in answer}
+    differs = "different" in kept.values()
+    found = {"reason": "", **known, **_costs(short)}
+    notes = [found["reason"], f"gradients and transforms are of copies: {short.reason}"]
     if answer["status"] == "equal" or differs:
-        found |= {k: answer[k] for k in kept if k in answer}
+        found |= kept
         found["gradient_evidence"] = "measured"
-        found["reason"] = f"gradients and transforms are of copies: {short.reason}"
+    else:
+        notes[1] = f"gradients were not compared: {short.reason}, where {answer['reason']}"
+    found["reason"] = "; ".join(filter(None, notes))
     if differs:
         reason = f"{short.reason}, where {answer['reason']}"
         found |= {"status": "different", "evidence": "measured", "reason": reason}
-    return {"reason": "", **found}
+    return found
 
 
 def _costs(short: Short) -> dict[str, Any]:
