@@ -415,6 +415,21 @@ def test_large_but_possible(content: bytes) -> None:
     assert time.process_time() - start < 200 * reference + 2
 
 
+def test_names_that_are_made_of_each_other() -> None:
+    """There are more ways from one to another than could be followed."""
+    names = [f"v_{k}" for k in range(14)]
+    starts = "".join(f"    {name} = x * {k}\n" for k, name in enumerate(names))
+    body = "".join(f"        {n} = {' + '.join(o for o in names if o != n)}\n" for n in names)
+    half = b"import jax.numpy as jnp\nHALF = jnp.bfloat16\n"
+    head = b"    y = 0.0\n" + starts.encode() + b"    for i in"
+    text = half + DECAY.replace(b"    for i in", head)
+    text = text.replace(
+        b"        x =", b"        y = y * v_0 + x\n" + body.encode() + b"        x ="
+    )
+    text = text.replace(b"return x", f"return x, y, {', '.join(names)}".encode())
+    assert b"jax.lax.scan(" in converted(text)
+
+
 # Permissions. Tests may run as root, who may write everything.
 
 

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import count
 
 from forscan.analyse.carries import GIVES_INTEGERS, Carries
 from forscan.analyse.static_values import STATIC_ATTRIBUTES
@@ -28,6 +29,9 @@ _FULL_MADE = {"zeros", "ones", "empty", "full", "eye", "identity", "linspace"}
 _NO_FLOATS = GIVES_INTEGERS | {
     "arange", "shape", "key", "PRNGKey", "split", "fold_in", "range", "len", "int",
 }  # fmt: skip
+# Names that are followed for one state: there are as many ways as subsets of names that are made
+# of each other. Behind that a name is a source of its own, which can only find more meetings.
+_MOST = 1_000
 _NO_VALUES = {"axis", "shape", "keepdims"}
 # Reductions give a strong type, also of nothing but numbers.
 _SETTLES = {
@@ -84,11 +88,13 @@ class _Meetings:
 
     Attributes:
       first: whether only the first iteration is asked about: what else is carried is its start.
+      steps: counts the names that were followed.
     """
 
     carries: Carries
     name: str
     first: bool = False
+    steps: Iterator[int] = field(default_factory=count)
 
     def narrow(self) -> Iterator[_Meeting]:
         """The meetings whose result may be of a narrower type than the state becomes."""
@@ -186,6 +192,8 @@ class _Meetings:
         context = self.carries.context
         if name in seen:
             return frozenset()
+        if next(self.steps) > _MOST:
+            return frozenset({name})
         if name not in context.locals:
             if name in context.module.constants:
                 return self._of(context.module.constants[name], seen | {name})
