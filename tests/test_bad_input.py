@@ -20,7 +20,7 @@ from pathlib import Path
 
 import pytest
 
-from forscan import api
+from forscan import rounds
 from forscan.api import convert_bytes
 from forscan.config import Config
 from forscan.find.sites import Site
@@ -664,14 +664,14 @@ def test_named_pipe_that_is_named(tmp_path: Path) -> None:
 
 def test_fault_in_one_loop_leaves_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is a refusal of that loop, said to be ours, and no traceback."""
-    plan = api.make_plan
+    plan = rounds.make_plan
 
-    def faulty(site: Site, config: Config) -> api.Plan:
+    def faulty(site: Site, config: Config) -> rounds.Plan:
         if site.context.name == "decay":
             raise KeyError("where")
         return plan(site, config)
 
-    monkeypatch.setattr(api, "make_plan", faulty)
+    monkeypatch.setattr(rounds, "make_plan", faulty)
     content = DECAY + DECAY.replace(b"decay", b"other").replace(b"import jax", b"")
     result = convert_bytes(content, Path("a.py"), Config())
     assert [o.status.value for o in result.outcomes] == ["refused", "converted"]
@@ -681,7 +681,7 @@ def test_fault_in_one_loop_leaves_the_others(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_fault_in_a_file_is_an_error_of_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(api, "fault", lambda *_: 1 / 0)
+    monkeypatch.setattr(rounds, "fault", lambda *_: 1 / 0)
     result = convert_bytes(DECAY, Path("a.py"), Config())
     assert result.after == DECAY
     assert result.error is not None

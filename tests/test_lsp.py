@@ -215,7 +215,7 @@ def test_no_edit_that_did_not_pass_the_self_check(
         checks.append(1)
         return "made up"
 
-    monkeypatch.setattr("forscan.api.fault", failing)
+    monkeypatch.setattr("forscan.rounds.fault", failing)
     for resolves in (True, False):
         document = Document(text, tmp_path / "a.py", Config())
         client = Client("utf-16", resolves=resolves, disabled=True, versioned=False)

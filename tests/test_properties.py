@@ -28,9 +28,7 @@ from tests.running import arguments, assert_same, function, load
 
 PATH = Path("program.py")
 BATCHES, BATCH = 6, 20
-KNOWN: dict[str, set[int]] = {
-    "a scan settles the weak type of state that is made of Python numbers": {6},
-}
+KNOWN: dict[str, set[int]] = {}
 """Seeds that are known to be wrong, by the reason."""
 
 _LOUD = (

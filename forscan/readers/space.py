@@ -203,11 +203,14 @@ class _Reader:
         return replace(inner, counter=counter, head=head + inner.head)
 
     def is_used(self, name: str) -> bool:
-        """Whether anything in the function reads the name."""
-        return any(
-            isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load)
+        """Whether anything in the function reads the name, as `name += 1` does too."""
+        reads = (
+            n.target if isinstance(n, ast.AugAssign) else n
             for n in self.context.nodes
+            if isinstance(n, ast.AugAssign)
+            or (isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load))
         )
+        return any(isinstance(n, ast.Name) and n.id == name for n in reads)
 
     def length(self, space: Space) -> str:
         first = space.elements[0]
