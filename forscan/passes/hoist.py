@@ -8,7 +8,6 @@ jnp.stack leaves Python numbers weakly typed.
 from __future__ import annotations
 
 import ast
-import copy
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -21,6 +20,7 @@ from forscan.passes.draft import Draft
 from forscan.passes.mirror import mirror
 from forscan.refusal import refuse
 from forscan.syntax.code import Code, one_line
+from forscan.syntax.filled import filled
 from forscan.syntax.names import (
     activity,
     bindings,
@@ -110,22 +110,22 @@ def _row(draft: Draft, item: ast.expr) -> ast.expr:
 
 def _checked(draft: Draft, use: Use) -> str:
     counter = draft.loop.counter
-    filled = use.value and _filled(draft, use.value)
+    value = use.value and _filled(draft, use.value)
     if (
-        filled is None
+        value is None
         or counter is None
-        or counter.name not in reads(filled)
-        or not _is_invariant(draft, filled, counter.name)
+        or counter.name not in reads(value)
+        or not _is_invariant(draft, value, counter.name)
     ):
         raise Refused(_beyond(use))
     if draft.loop.reverse and draft.target == "fori_loop":
         what = f"{use.node.id} counts down and is used as {use.what}"
         raise Refused(refuse("FSC403", use.node, what, "Convert to a scan."))
-    if _is_mixed(filled, draft) and _is_rounded(draft, draft.context.parent(use.value or use.node)):
+    if _is_mixed(value, draft) and _is_rounded(draft, draft.context.parent(use.value or use.node)):
         raise Refused(_beyond(use))
-    if filled is use.value:
-        return one_line(draft.context.source, filled)
-    return ast.unparse(filled)
+    if value is use.value:
+        return one_line(draft.context.source, value)
+    return ast.unparse(value)
 
 
 def _is_mixed(value: ast.expr, draft: Draft) -> bool:
@@ -184,7 +184,7 @@ def _changed(draft: Draft) -> set[str]:
 def _filled(draft: Draft, value: ast.expr) -> ast.expr:
     """An expression without the names that the loop gives to numbers first, such as `g = 0.7`."""
     own = _own(draft, value)
-    return _filled(draft, _Filled(own).visit(copy.deepcopy(value))) if own else value
+    return _filled(draft, filled(value, own)) if own else value
 
 
 def _own(draft: Draft, value: ast.expr) -> dict[str, ast.expr]:
@@ -198,16 +198,6 @@ def _put_in(draft: Draft, value: ast.expr) -> set[str]:
     """The names that an expression is freed of, one after the other."""
     own = _own(draft, value)
     return {*own, *(name for number in own.values() for name in _put_in(draft, number))}
-
-
-class _Filled(ast.NodeTransformer):
-    """Numbers in the place of the names that stand for them."""
-
-    def __init__(self, numbers: dict[str, ast.expr]) -> None:
-        self.numbers = numbers
-
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        return self.numbers.get(node.id, node)
 
 
 def _one(draft: Draft, text: str, uses: list[Use]) -> Draft:

@@ -6,11 +6,11 @@ What a window is shows only where both of its bounds are expressions of the inde
 from __future__ import annotations
 
 import ast
-import copy
 
 from forscan.model import Refusal
 from forscan.reshape.site import LoopText, Reshaped
 from forscan.syntax.code import Code, indent
+from forscan.syntax.filled import filled
 from forscan.syntax.names import bindings, names_in, reads
 from forscan.syntax.walk import walk_all
 
@@ -24,7 +24,7 @@ def write_bounds_out(loop: LoopText, reasons: list[Refusal]) -> Reshaped | None:
     values = _values(loop)
     body = loop.body
     edits = [
-        body.replace(bound, ast.unparse(_Filled(values).visit(copy.deepcopy(bound))))
+        body.replace(bound, ast.unparse(filled(bound, values)))
         for part in walk_all(body.statements)
         if isinstance(part, ast.Slice)
         for bound in (part.lower, part.upper)
@@ -50,18 +50,8 @@ def _values(loop: LoopText) -> dict[str, ast.expr]:
                 local = name in loop.state.local and bound.count(name) == 1
                 plain = all(isinstance(n, _PLAIN) for n in ast.walk(value))
                 if local and known and plain:
-                    found[name] = _Filled(found).visit(copy.deepcopy(value))
+                    found[name] = filled(value, found)
     return {n: v for n, v in found.items() if loop.index in reads(v)}
-
-
-class _Filled(ast.NodeTransformer):
-    """Values in the place of the names that stand for them."""
-
-    def __init__(self, values: dict[str, ast.expr]) -> None:
-        self.values = values
-
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        return copy.deepcopy(self.values.get(node.id, node))
 
 
 def _without_unread(body: Code, names: set[str]) -> Code:

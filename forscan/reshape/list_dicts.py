@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import copy
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -11,6 +10,7 @@ from forscan.analyse.lists import block_of, given_value
 from forscan.model import Refusal
 from forscan.reshape.site import LoopText, Reshaped
 from forscan.syntax.code import indent
+from forscan.syntax.filled import filled
 from forscan.syntax.names import names_in
 from forscan.syntax.source import Edit
 from forscan.syntax.walk import walk, walk_all
@@ -161,18 +161,8 @@ def _written_out(node: ast.DictComp, found: _Dict) -> str | None:
             )
         ] if _is(node.key, key):
             items = (
-                f'"{k}": {ast.unparse(_Named({key: ast.Constant(k), value: ast.Name(v)}).visit(copy.deepcopy(node.value)))}'
+                f'"{k}": {ast.unparse(filled(node.value, {key: ast.Constant(k), value: ast.Name(v)}))}'
                 for k, v in found.lists.items()
             )
             return "{" + ", ".join(items) + "}"
     return None
-
-
-class _Named(ast.NodeTransformer):
-    """Other expressions in the place of names."""
-
-    def __init__(self, values: dict[str, ast.expr]) -> None:
-        self.values = values
-
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        return copy.deepcopy(self.values.get(node.id, node))
