@@ -29,7 +29,7 @@ from forscan.reshape.site import LoopText, Reshaped
 from forscan.reshape.table import IMPROVEMENTS, STRATEGIES
 from forscan.restyle import restyle
 from forscan.selfcheck import lost_comments
-from forscan.syntax.code import indent
+from forscan.syntax.code import ends_with_statement, indent
 from forscan.syntax.names import Fresh
 from forscan.syntax.source import Edit, apply_edits
 from forscan.writers import for_stmt as write_for
@@ -125,7 +125,7 @@ def _plan(site: Site, form: str, config: Config) -> Plan:
     new = indent(text, reading.indentation)
     gone = [e for e in reading.edits if e.end <= reading.start]
     above = apply_edits(source.text[: reading.start], gone)
-    if text.startswith("def ") and _ends_with_statement(above):
+    if text.startswith("def ") and ends_with_statement(above):
         new = f"\n{new}"
     start = reading.start
     if gone and above.rstrip().endswith(":"):  # no suite begins with the gap behind what is gone
@@ -156,14 +156,6 @@ def _lost(comment: str) -> Refusal:
         f"the comment {comment!r} stands in something that goes",
         "Put it on a line of its own, above a statement of the loop.",
     )
-
-
-def _ends_with_statement(text: str) -> bool:
-    """Whether a text ends with the line of a statement, which a definition keeps apart from."""
-    above = text.rstrip("\r\n")
-    line = above[max(above.rfind("\n"), above.rfind("\r")) + 1 :].strip()
-    gap = text[len(above) :].replace("\r\n", "\n")
-    return len(gap) == 1 and not line.endswith(":") and not line.startswith("#")
 
 
 def _reshaped(site: Site, config: Config, reasons: list[Refusal], depth: int) -> Plan | None:

@@ -26,7 +26,7 @@ def late_binding(node: ast.For, state: State, context: FunctionContext) -> list[
             if function in inside:
                 continue
             assert isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
-            called = _names_of(function, context)
+            called = _names_of(function, context) - set(state.local)  # made anew in each iteration
             if called & used or _reached(called, used, context):
                 shown = ", ".join(sorted(called)) or "a lambda"
                 found.append(

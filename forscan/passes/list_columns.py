@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from forscan.analyse.items import is_array_expression
@@ -25,13 +25,15 @@ class Columns:
     Attributes:
       items: the tuple that each iteration appends.
       body: the statements of the loop.
-      stacked: takes a call of `jnp.stack` on a name to be that name, and notes the edit.
+      stacked: takes a call of `jnp.stack` to be a text that is made of items, and notes the edit.
+      numbers: whether some items are Python numbers.
     """
 
     items: ast.Tuple
     body: list[ast.stmt]
     context: FunctionContext
-    stacked: Callable[[ast.Call, str, str], bool]
+    stacked: Callable[[ast.Call, str, str, Sequence[ast.expr]], bool]
+    numbers: Callable[[Sequence[ast.expr]], bool]
 
     def taken(self, zipped: ast.Call, stacks: str) -> Edit | None:
         """The edit that puts the stacks in place of what a zip is for, None where it cannot be.
@@ -93,7 +95,7 @@ class Columns:
             if not isinstance(call, ast.Call) or call.args[:1] != [read]:
                 return False
             path = self.context.resolve(call.func) or ""
-            if not self._stack(call.func, item) or not self.stacked(call, path, name):
+            if not self._stack(call.func, item) or not self.stacked(call, path, name, [item]):
                 return False
         return True
 
@@ -113,6 +115,8 @@ class Columns:
         path = self.context.resolve(function)
         if path == "jax.numpy.stack":
             return True
+        if item is None and self.numbers(self.items.elts):
+            return False  # an array of them is strongly typed, as no output of a scan
         items = self.items.elts if item is None else [item]
         return path in _STACKS and all(
             is_array_expression(i, self.body, self.context) for i in items

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 
 from forscan.analyse.array_words import TREE_MAPS
 from forscan.analyse.floating import Floating
+from forscan.analyse.growth import that_stay
 from forscan.analyse.items import is_array_expression
 from forscan.analyse.lists import FilledList, block_of, cuts
+from forscan.analyse.numbers import Numbers
+from forscan.analyse.state import carries_of
 from forscan.model import Refused
 from forscan.passes.draft import Draft
 from forscan.passes.list_columns import Columns
+from forscan.passes.list_fields import Fields
 from forscan.refusal import refuse
 from forscan.syntax.code import removal
 from forscan.syntax.source import Edit
@@ -52,7 +57,8 @@ class ListUses:
             fine = [self.use(node) for node in uses]
         behind = all(n.lineno > draft.statement.lineno for n in filled.uses)
         whole = filled.fresh or (filled.seeded and not self.tree)
-        self.as_array = whole and behind and all(fine)
+        mixed = self.tree and bool(self.plain)  # a tree of stacks has no length and no items
+        self.as_array = whole and behind and all(fine) and not mixed
         if not self.as_array and not proven:
             raise Refused(
                 refuse(
@@ -94,6 +100,13 @@ class ListUses:
         value = self.filled.values[0]
         return is_array_expression(value, self.draft.statement.body, self.context)
 
+    def numbers(self, items: Sequence[ast.expr]) -> bool:
+        """Whether some of what is appended are Python numbers."""
+        carries = carries_of(self.draft.statement, self.draft.state, self.context)
+        state = that_stay(carries.numbers, carries, floats=True)
+        numbers = Numbers(self.context, "", others=frozenset(state))
+        return any(map(numbers.is_number, items))
+
     def use(self, node: ast.Name) -> bool:
         """Whether one use can take the array; notes its edit."""
         whole: ast.expr = node
@@ -110,12 +123,18 @@ class ListUses:
             elif not (isinstance(parent, ast.Call) and self.is_builtin(parent, "list", "tuple")):
                 break
             whole, parent = parent, self.parents.get(parent)
+        if isinstance(parent, ast.comprehension) and parent.iter is whole:
+            order = "[::-1]" if flipped != self.reverse else ""
+            if self.fields().of_all(parent, node.id, order):
+                self.tree = True
+                return True
         if self.is_iterated(whole, parent):
             return self.rows(whole, flipped)
         if isinstance(parent, ast.Call) and parent.args and parent.args[0] is whole:
             path = self.context.resolve(parent.func)
             if path in _STACKS:
-                return self.stack(parent, path, self.name(flipped), self.array_items())
+                text, items = self.name(flipped), self.filled.values
+                return self.stack(parent, path, text, items, self.array_items())
             if path in _JOINS and whole is node:
                 self.plain += 1
                 return True
@@ -135,6 +154,11 @@ class ListUses:
         if isinstance(parent, ast.Subscript) and parent.value is whole and whole is node:
             if self.filled.seeded and not self.filled.looked_at:
                 return False  # put into one array, the items before the loop may change their type
+            part = None if self.reverse else self.fields().of_one(parent, node.id)
+            if part is not None:
+                self.tree = True
+                self.edits.append(part)
+                return True
             if isinstance(parent.ctx, ast.Load) and not isinstance(parent.slice, ast.Slice):
                 self.plain += 1
                 return self.array_items()
@@ -184,7 +208,8 @@ class ListUses:
             value,
             self.draft.statement.body,
             self.context,
-            lambda call, path, name: self.stack(call, path, name, proven=True),
+            self.stack,
+            self.numbers,
         )
         edit = columns.taken(zipped, self.tree_name(flipped))
         if edit is None:
@@ -193,11 +218,18 @@ class ListUses:
         self.edits.append(edit)
         return True
 
-    def stack(self, call: ast.Call, path: str, text: str, proven: bool) -> bool:
+    def fields(self) -> Fields:
+        body = self.draft.statement.body
+        return Fields(self.filled.values, body, self.context, self.stack)
+
+    def stack(
+        self, call: ast.Call, path: str, text: str, items: Sequence[ast.expr], proven: bool = True
+    ) -> bool:
         """`jnp.stack(out, axis=k)` over items becomes the array, its axis moved.
 
         Args:
           text: Python for the array.
+          items: what it is made of.
           proven: whether the items surely are arrays.
         """
         axis: ast.expr | None = call.args[1] if len(call.args) > 1 else None
@@ -209,7 +241,10 @@ class ListUses:
             return False
         if len(call.args) > 2:
             return False
-        self.of_nothing = self.of_nothing or path != "jax.numpy.stack"
+        if path != "jax.numpy.stack":
+            self.of_nothing = True
+            if self.numbers(items):  # an array of them is strongly typed, as no output of a scan
+                text = f"{self.draft.spelling.jnp}.asarray({text}, {text}.dtype)"
         if axis is not None and ast.unparse(axis) != "0":
             jnp = self.draft.spelling.jnp
             text = f"{jnp}.moveaxis({text}, 0, {self.context.source.segment(axis)})"

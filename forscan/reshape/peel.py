@@ -16,7 +16,7 @@ from forscan.model import Refusal
 from forscan.reshape.constancy import Knowledge, Part
 from forscan.reshape.site import LoopText, Reshaped
 from forscan.reshape.specialise import Specialised
-from forscan.syntax.code import Code, expression, indent, one_line
+from forscan.syntax.code import Code, ends_with_statement, expression, indent, one_line
 from forscan.syntax.names import binds, reads
 from forscan.syntax.rename import renamed
 from forscan.syntax.source import Edit
@@ -74,6 +74,10 @@ def peel_first(loop: LoopText, reasons: list[Refusal]) -> Reshaped | None:
         return None  # in a branch that no iteration takes
     lines = [*space.first, head.text]
     before = "\n".join(line for line in lines if line)
+    source = loop.context.source
+    above = source.text[: source.start(loop.node)]
+    if before.startswith("def ") and ends_with_statement(above[: above.rfind("\n") + 1]):
+        before = f"\n{before}"
     text = f"{before}\n{space.rest}\n{indent(body.text if body.statements else 'pass', loop.context.unit)}"
     last = _last_index(loop, space)
     if last is None:

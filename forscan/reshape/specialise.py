@@ -6,9 +6,9 @@ import ast
 from dataclasses import replace
 
 from forscan.reshape.constancy import Knowledge
-from forscan.reshape.suites import suite_of, whole_end
-from forscan.syntax.code import Code, one_line
-from forscan.syntax.names import binds, walk_scope
+from forscan.reshape.suites import is_elif, suite_of, whole_end
+from forscan.syntax.code import Code, indent, one_line
+from forscan.syntax.names import binds, free_names, walk_scope
 from forscan.syntax.source import Edit
 
 
@@ -26,11 +26,14 @@ class Specialised:
         self.code = self._suite(code)
 
     def _suite(self, code: Code) -> Code:
+        return code.edited(self._edits(code, code.statements))
+
+    def _edits(self, code: Code, statements: list[ast.stmt]) -> list[Edit]:
         edits: list[Edit] = []
-        for statement in code.statements:
+        for statement in statements:
             edits += self._statement(code, statement)
             self._forget(statement)
-        return code.edited(edits)
+        return edits
 
     def _forget(self, statement: ast.stmt) -> None:
         """A name that gets a value is not what it was at the head of the iteration."""
@@ -42,30 +45,61 @@ class Specialised:
         self.known = replace(self.known, constants=constants, not_none=self.known.not_none - bound)
 
     def _statement(self, code: Code, statement: ast.stmt) -> list[Edit]:
-        if isinstance(statement, ast.If):
-            truth = self.known.truth(statement.test)
-            if truth is not None:
-                self.decided += 1
-                chosen = statement.body if truth else statement.orelse
-                return [self._taken(code, statement, chosen)]
-            return self._inside(code, statement)
+        match statement:
+            case ast.If(test=test, body=body, orelse=orelse):
+                truth = self.known.truth(test)
+                if truth is not None:
+                    self.decided += 1
+                    return [self._taken(code, statement, body if truth else orelse)]
+                parts = [self._inside(code, suite) for suite in (body, orelse)]
+                return [*self._expressions(code, test), *parts[0], *parts[1]]
+            case ast.For(iter=head, body=body, orelse=[]) | ast.While(
+                test=head, body=body, orelse=[]
+            ):
+                edits = self._expressions(code, head) if isinstance(statement, ast.For) else []
+                self._forget(statement)  # its second iteration sees what the first has changed
+                return [*edits, *self._inside(code, body)]
+            case ast.With(items=items, body=body):
+                edits = [e for item in items for e in self._expressions(code, item)]
+                return [*edits, *self._inside(code, body)]
+            case ast.FunctionDef(body=body):
+                return self._inside(code, body, self._known_in(statement))
         return self._expressions(code, statement)
 
+    def _known_in(self, function: ast.FunctionDef) -> Knowledge:
+        """What a function knows whenever it is called in an iteration: the index alone."""
+        index = self.known.index if self.known.index in free_names(function) else None
+        return replace(self.known, index=index, constants={}, not_none=frozenset())
+
+    def _inside(
+        self, code: Code, statements: list[ast.stmt], inner: Knowledge | None = None
+    ) -> list[Edit]:
+        """The edits in a suite of a statement that stays, which keeps a statement itself."""
+        known = self.known
+        self.known = inner or known
+        edits = self._edits(code, statements)
+        self.known = known
+        if statements and not is_elif(statements[0], code):
+            start, end = code.line_start(code.start(statements[0])), code.end(statements[-1])
+            left = [e for e in edits if not e.new and e.start <= start and end <= e.end]
+            return [Edit(code.start(statements[0]), end, "pass")] if left else edits
+        return edits
+
     def _taken(self, code: Code, statement: ast.If, chosen: list[ast.stmt]) -> Edit:
+        """The edit that puts one of its suites in the place of an `if`."""
         start, end = code.start(statement), whole_end(code, statement)
-        if not chosen or all(isinstance(s, ast.Pass) for s in chosen):
+        inner = Code("")
+        if not all(isinstance(s, ast.Pass) for s in chosen):
+            inner = self._suite(suite_of(code, chosen))
+        if not inner.statements and not inner.comments():
             removed = code.remove(statement)
             return Edit(removed.start, max(removed.end, end), removed.new)
-        inner = self._suite(suite_of(code, chosen))
-        return Edit(start, end, inner.text)
-
-    def _inside(self, code: Code, statement: ast.If) -> list[Edit]:
-        """Tests inside a branch that is not decided itself."""
-        edits = self._expressions(code, statement.test)
-        for chosen in (statement.body, statement.orelse):
-            for inner in chosen:
-                edits += self._expressions(code, inner)
-        return edits
+        text, indentation = inner.text, code.indentation(start)
+        if is_elif(statement, code):
+            more = len(inner.statements) == 1 and text.startswith("if ")
+            unit = self.known.context.unit
+            text = f"el{text}" if more else f"else:\n{indent(text, unit)}"
+        return Edit(start, end, indent(text, indentation)[len(indentation) :])
 
     def _expressions(self, code: Code, node: ast.AST) -> list[Edit]:
         edits = []

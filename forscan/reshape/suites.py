@@ -13,7 +13,7 @@ def suite_of(code: Code, statements: list[ast.stmt]) -> Code:
     if not statements:
         return Code("")
     first = statements[0]
-    if _is_elif(first, code):
+    if is_elif(first, code):
         start, indentation = code.start(first), code.indentation(code.start(first))
         text = code.text[start + len("el") : whole_end(code, first)]
         return Code(dedent(indentation + text, indentation))
@@ -26,7 +26,8 @@ def suite_of(code: Code, statements: list[ast.stmt]) -> Code:
     return suite(code, statements, line)
 
 
-def _is_elif(statement: ast.stmt, code: Code) -> TypeGuard[ast.If]:
+def is_elif(statement: ast.stmt, code: Code) -> TypeGuard[ast.If]:
+    """Whether a statement is written as a branch of the `if` whose `else` it stands in."""
     start = code.start(statement)
     return isinstance(statement, ast.If) and code.text.startswith("elif", start)
 
@@ -34,7 +35,7 @@ def _is_elif(statement: ast.stmt, code: Code) -> TypeGuard[ast.If]:
 def whole_end(code: Code, statement: ast.If) -> int:
     """Where an `if` ends, with the comments of its last suite."""
     last = (statement.orelse or statement.body)[-1]
-    if _is_elif(last, code):
+    if is_elif(last, code):
         return whole_end(code, last)
     if code.text[code.line_start(code.start(last)) : code.start(last)].strip():
         return code.line_end(code.end(last))

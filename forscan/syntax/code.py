@@ -143,6 +143,14 @@ def _width(indentation: str) -> int:
     return len(indentation.replace("\f", "").expandtabs())
 
 
+def ends_with_statement(text: str) -> bool:
+    """Whether a text ends with the line of a statement, which a definition keeps apart from."""
+    above = text.rstrip("\r\n")
+    line = above[max(above.rfind("\n"), above.rfind("\r")) + 1 :].strip()
+    gap = text[len(above) :].replace("\r\n", "\n")
+    return len(gap) == 1 and not line.endswith(":") and not line.startswith("#")
+
+
 def suite(text: Text, statements: list[ast.stmt], header_line: int) -> Code:
     """The code of a suite, with the comments before, between and right after.
 
