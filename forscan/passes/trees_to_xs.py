@@ -90,8 +90,7 @@ def _taken(draft: Draft, tree: ast.expr) -> Draft:
         edits, name = [body.remove(named[0])], named[1]
     else:
         base = shown.rsplit(".", 1)[-1]
-        base = base if base.isidentifier() else "tree"
-        name = draft.fresh.name(*filter(None, [singular(base)]), f"{base}_i", "item")
+        name = draft.fresh.name(*filter(None, [singular(base)]), f"{base}_i", "tree_i")
         edits = [body.replace(call, name) for call in calls]
     element = Element(name, source, is_array=False, gives_length=whole)
     return draft.with_loop(body=body.edited(edits), elements=(*draft.loop.elements, element))

@@ -414,14 +414,18 @@ class Fresh:
         self.read = read
 
     def name(self, *wishes: str) -> str:
-        """The first wish that is free, else the last one with a number."""
-        for wish in wishes:
+        """The first wish that is free, else the last one with a number.
+
+        What is no name, as one made of `a, b`, is no wish.
+        """
+        names = [wish for wish in wishes if wish.isidentifier()] or ["item"]
+        for wish in names:
             if wish not in self.taken:
                 break
         else:
             number = 2
-            while f"{wishes[-1]}_{number}" in self.taken:
+            while f"{names[-1]}_{number}" in self.taken:
                 number += 1
-            wish = f"{wishes[-1]}_{number}"
+            wish = f"{names[-1]}_{number}"
         self.taken.add(wish)
         return wish
