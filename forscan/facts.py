@@ -24,6 +24,7 @@ class Value:
       length: of the leading axis, or of a list or tuple.
       item: for a list or tuple, the one type of all its items, None where they differ or
         are no arrays.
+      columns: whether the items of a list or tuple are arrays of one length.
     """
 
     kind: str
@@ -32,6 +33,7 @@ class Value:
     weak: bool = False
     length: int | None = None
     item: Value | None = None
+    columns: bool = False
 
     @property
     def is_array(self) -> bool:
@@ -143,7 +145,8 @@ def _common(a: Value | None, b: Value | None) -> Value | None:
     if a == b:
         return a
     length = a.length if a.length == b.length else None
-    return replace(a, type=f"{a.type} or {b.type}", length=length, item=_common(a.item, b.item))
+    item, columns = _common(a.item, b.item), a.columns and b.columns
+    return replace(a, type=f"{a.type} or {b.type}", length=length, item=item, columns=columns)
 
 
 def _only(values: frozenset[Value] | None) -> Value | None:

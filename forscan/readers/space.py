@@ -89,6 +89,9 @@ class _Reader:
                 return self.enumerate(target, iterable)
             if path == "zip" and self.zips(iterable):
                 return self.zip(target, arguments, strict=_is_strict(iterable))
+            columns = self.columns_of(iterable) if path == "zip" else None
+            if columns is not None:
+                return self.columns(target, columns)
             if path == "jax.numpy.arange" and self.only_counts(target, iterable):
                 return self.range(target, arguments)
         if isinstance(iterable, ast.Tuple | ast.List):
@@ -256,6 +259,31 @@ class _Reader:
         elif len(set(space.trips)) > 1:
             space = self.trim(space)
         return self.whole(space, target)
+
+    def columns_of(self, call: ast.Call) -> ast.expr | None:
+        """What `zip(*x)` takes the rows of, where calls have shown arrays of one length."""
+        match call:
+            case ast.Call(args=[ast.Starred(value=node)], keywords=[]):
+                value = self.context.seen(node)
+                if value is not None and value.columns:
+                    return node
+                raise _no(
+                    "FSC202",
+                    call,
+                    f"nothing shows that {self.text(node)} is a tuple of arrays of one length",
+                    "Name its items, `zip(a, b)`, or give --call with a call that shows what they are.",
+                )
+        return None
+
+    def columns(self, target: ast.expr, node: ast.expr) -> Space:
+        """A tuple of arrays is what a scan runs over, as it is."""
+        shown, value = self.text(node), self.context.seen(node)
+        source = shown if value is not None and value.kind == "tuple" else f"tuple({shown})"
+        length = f"len({shown}[0])"
+        name = target.id if isinstance(target, ast.Name) else self.fresh.name("row", "item")
+        head = () if isinstance(target, ast.Name) else (f"{self.text(target)} = {name}",)
+        element = Element(name, source, is_array=False, length=length)
+        return Space(elements=(element,), head=head, trips=(Extent(length, 0),), length=length)
 
     def whole(self, space: Space, target: ast.expr) -> Space:
         """A zip whose items have one name is a scan over a tuple, whose slices are tuples."""

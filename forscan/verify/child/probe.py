@@ -167,7 +167,14 @@ def _sequence(value: list[Any] | tuple[Any, ...]) -> Noted:
     shown = ", ".join(item["type"] for item in items[:20])
     kind = type(value).__name__
     described = {"kind": kind, "type": f"{kind} of {len(value)}: {shown}", "length": len(value)}
+    described["columns"] = len(items) == len(value) and _are_columns(items)
     return {**described, "item": items[0]} if equal else described
+
+
+def _are_columns(items: list[Noted]) -> bool:
+    """Whether all items are arrays with axes, of which the first is of one length."""
+    lengths = {item["length"] if item["kind"] == "array" else None for item in items}
+    return len(lengths) == 1 and None not in lengths
 
 
 def _stackable(item: Any) -> bool:
@@ -243,6 +250,9 @@ class _Probes(ast.NodeTransformer):
         """What a loop runs over, with a probe around each part that is no counter."""
         if isinstance(node, ast.Call) and ast.unparse(node.func) in _COUNTERS:
             node.args = [self.operands(a) for a in node.args]
+            return node
+        if isinstance(node, ast.Starred):
+            node.value = self.operands(node.value)
             return node
         text = ast.unparse(node)
         if isinstance(node, ast.Subscript):
