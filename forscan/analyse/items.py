@@ -11,6 +11,7 @@ import ast
 from collections.abc import Iterable
 
 from forscan.analyse.arrays import Evidence, assigned_values, evidence, is_array
+from forscan.analyse.kinds import kind_of
 from forscan.analyse.trip_count import literal_int
 from forscan.find.context import FunctionContext
 from forscan.syntax.names import is_place, parameters, target_names
@@ -263,6 +264,8 @@ def _surely(node: ast.expr, body: list[ast.stmt], context: FunctionContext, dept
             return _surely(base, body, context, depth - 1)
         case ast.Attribute(attr="shape"):
             return False
+        case ast.Call(func=function) if context.resolve(function) == "jax.lax.cond":
+            return kind_of(node, context).is_array
     return is_array(node, context)
 
 

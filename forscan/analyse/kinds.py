@@ -258,6 +258,8 @@ class _Interpreter:
         if isinstance(node.func, ast.Attribute) and self.context.resolve(node.func) is None:
             if self.expression(node.func.value) == ARRAY:
                 return ARRAY
+        if self.context.resolve(node.func) == "jax.lax.cond" and self.depth:
+            return self.chosen(node)
         found = self.seen(node)
         callee = self.context.module.traced.only(node.func)
         if found == ARRAY or callee is None or self.depth == 0:
@@ -265,3 +267,15 @@ class _Interpreter:
         plain = not any(isinstance(a, ast.Starred) for a in node.args)
         arguments = [self.expression(a) for a in node.args] if plain else []
         return _returned(callee, arguments, self.context, self.depth - 1)
+
+    def chosen(self, cond: ast.Call) -> Kind:
+        """What both branches of `lax.cond` give back, as one of them shows: they are alike."""
+        operands = [self.expression(a) for a in cond.args[3:]]
+        for branch in cond.args[1:3]:
+            named = isinstance(branch, ast.Name | ast.Attribute)
+            function = self.context.module.traced.only(branch) if named else branch
+            if isinstance(function, ast.FunctionDef | ast.Lambda):
+                kind = _returned(function, operands, self.context, self.depth - 1)
+                if kind != UNKNOWN:
+                    return kind
+        return UNKNOWN

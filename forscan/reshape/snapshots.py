@@ -1,8 +1,9 @@
 """Appends in some iterations only: every fifth state, or those behind a burn-in.
 
 A scan gives back one value for each iteration. Where the iterations that append are a part
-`[a::k]` of all, the list takes that part of what every iteration appends. A period that divides
-the trip count becomes a loop of its own, so that nothing is kept that nobody wants.
+`[a::k]` of all, the list takes that part of what every iteration appends: the value, where it
+does no harm to compute it, else zeros unless it is wanted. A period that divides the trip count
+becomes a loop of its own, so that nothing is kept that nobody wants.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from forscan.model import Refusal
 from forscan.reshape.site import LoopText, Reshaped
 from forscan.reshape.suites import suite_of, whole_end
 from forscan.syntax.code import Code, indent, one_line
-from forscan.syntax.names import names_in, reads
+from forscan.syntax.names import binds, names_in, reads
 from forscan.syntax.source import Edit
 from forscan.syntax.walk import walk_all
 
@@ -66,7 +67,8 @@ def snapshots(loop: LoopText, reasons: list[Refusal]) -> Reshaped | None:
     part = _part(loop, branch.test)
     if part is None:
         return None
-    return _in_blocks(loop, branch, part, stop) or _thinned(loop, branch, names, part)
+    blocks = _in_blocks(loop, branch, part, stop)
+    return blocks or _thinned(loop, branch, names, part) or _chosen(loop, branch, names, part)
 
 
 def _stop(loop: LoopText) -> ast.expr | None:
@@ -85,21 +87,28 @@ def _stop(loop: LoopText) -> ast.expr | None:
 
 
 def _branch(loop: LoopText) -> tuple[ast.If, list[str]] | None:
-    """The only branch that asks for the index, which does nothing but append; and the lists."""
+    """The only branch that asks for the index, which ends with nothing but appends; the lists."""
     branches = [
         s for s in loop.body.statements if isinstance(s, ast.If) and loop.index in reads(s.test)
     ]
     if len(branches) != 1 or branches[0].orelse:
         return None
-    names = []
-    for statement in branches[0].body:
-        step = appended(statement)
-        if step is None:
-            return None
-        names.append(step[0])
-    if len(set(names)) < len(names) or not all(_is_ours(loop, name) for name in names):
+    steps = [appended(s) for s in _appends(branches[0])]
+    names = [step[0] for step in steps if step is not None]
+    if (
+        not names
+        or len(names) < len(steps)
+        or len(set(names)) < len(names)
+        or not all(_is_ours(loop, name) for name in names)
+    ):
         return None
     return branches[0], names
+
+
+def _appends(branch: ast.If) -> list[ast.stmt]:
+    """The statements of a branch behind those that bind names."""
+    first = (n for n, s in enumerate(branch.body) if appended(s) is not None)
+    return branch.body[next(first, 0) :]
 
 
 def _is_ours(loop: LoopText, name: str) -> bool:
@@ -193,6 +202,8 @@ def _in_blocks(loop: LoopText, branch: ast.If, part: _Part, stop: ast.expr) -> R
     if trips is None or part.numbers is None or loop.index in loop.state.live_after:
         return None
     first, period = part.numbers
+    if len(_appends(branch)) < len(branch.body):
+        return None
     at_head = branch is body.statements[0] and first == 0
     at_end = branch is body.statements[-1] and first == period - 1
     if trips % period or trips == period or not (at_head or at_end) or len(body.comments()):
@@ -218,14 +229,67 @@ def _in_blocks(loop: LoopText, branch: ast.If, part: _Part, stop: ast.expr) -> R
 def _thinned(loop: LoopText, branch: ast.If, names: list[str], part: _Part) -> Reshaped | None:
     """The loop that appends always, and the part of each list that is wanted."""
     values = [step[1] for s in branch.body if (step := appended(s)) is not None]
-    if not all(_is_tame(loop, n) for n in walk_all(values)):
+    if len(values) < len(branch.body) or not all(_is_tame(loop, n) for n in walk_all(values)):
         return None
     body: Code = loop.body
     inner = suite_of(body, branch.body)
-    edit = Edit(body.start(branch), whole_end(body, branch), inner.text.strip("\n"))
-    text = f"{loop.header}\n{indent(body.edited([edit]).text, loop.context.unit)}"
+    return _with_parts(loop, branch, inner.text.strip("\n"), names, part)
+
+
+def _chosen(loop: LoopText, branch: ast.If, names: list[str], part: _Part) -> Reshaped | None:
+    """The loop that appends what is computed where it is wanted, and zeros elsewhere."""
+    appends = _appends(branch)
+    given = branch.body[: len(branch.body) - len(appends)]
+    kept = {*loop.state.carried, *loop.state.last, *loop.state.live_after}
+    behind = loop.body.statements[loop.body.statements.index(branch) + 1 :]
+    if set(binds(given)) & (kept | set(reads(behind))):
+        return None  # it does more than to append
+    if not all(isinstance(s, ast.Assign) for s in given) or "#" in _source(loop.body, branch):
+        return None
+    if (given and len(names) > 1) or loop.index in reads(branch.body):
+        return None  # each list would need what is given; the index is a number no more
+    lines: list[str] = []
+    for statement in appends:
+        if lines or branch is not loop.body.statements[0]:
+            lines.append("")
+        lines += _conditional(loop, branch.test, given, statement)
+    return _with_parts(loop, branch, "\n".join(lines), names, part)
+
+
+def _conditional(
+    loop: LoopText, test: ast.expr, given: list[ast.stmt], append: ast.stmt
+) -> list[str]:
+    """The append of what a function computes where a test holds, and of zeros elsewhere."""
+    step = appended(append)
+    assert step is not None
+    name, value = step
+    spelling, unit = loop.context.module.spelling(loop.node.body[0]), loop.context.unit
+    jax, jnp, body = spelling.jax, spelling.jnp, loop.body
+    logged = loop.context.fresh.name("logged", f"{name}_here")
+    several = isinstance(value, ast.Tuple | ast.Dict | ast.List)
+    zeros = f"{jax}.tree.map({jnp}.zeros_like, " if several else f"{jnp}.zeros_like("
+    return [
+        f"def {logged}():",
+        *(indent(body.segment(s), unit) for s in given),
+        indent(f"return {one_line(body, value)}", unit),
+        "",
+        f"{name}.append({spelling.lax}.cond({one_line(body, test)}, {logged}, "
+        f"lambda: {zeros}{jax}.eval_shape({logged}))))",
+    ]
+
+
+def _source(body: Code, branch: ast.If) -> str:
+    return body.text[body.start(branch) : whole_end(body, branch)]
+
+
+def _with_parts(
+    loop: LoopText, branch: ast.If, text: str, names: list[str], part: _Part
+) -> Reshaped:
+    """The loop with a text in place of the branch, and behind it the parts that are wanted."""
+    edit = Edit(loop.body.start(branch), whole_end(loop.body, branch), text)
+    body = loop.body.edited([edit]).text
     after = "".join(f"\n{name} = {name}[{part.slice}]" for name in names)
-    return loop.replaced(text + after, 0)
+    return loop.replaced(f"{loop.header}\n{indent(body, loop.context.unit)}{after}", 0)
 
 
 def _is_tame(loop: LoopText, node: ast.AST) -> bool:
