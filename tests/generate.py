@@ -693,7 +693,7 @@ class _Maker:
         self.emit(f"{name} = {seed}")
         inside = seed != "[]" and self.chance(0.5)
         style = self.pick([0, 1, 2, 3], [12, 2, 1, 1])
-        tuples = self.chance(0.06)
+        tuples = self.chance(0.12)
         self._after_append(name, rank, tuples)
 
         def update() -> None:
@@ -726,9 +726,77 @@ class _Maker:
 
         return update
 
+    def _records(self) -> Action:
+        """A list of records, of which fields are read."""
+        name = self.fresh("records", "steps", "path")
+        self.note("records appended")
+        self.emit(f"{name} = []")
+        uses = [
+            f"jnp.stack([o.a for o in {name}])",
+            f"{name}[-1].b",
+            f"jnp.array([o.a for o in {name}])",
+        ]
+        self.results += self.pick([uses[:1], uses[:2], uses[2:], [name]], [3, 3, 1, 1])
+        return lambda: self.emit(f"{name}.append(State({self.scalar(1)}, {self.vector(1)}))")
+
+    def _clock(self) -> Action:
+        """A list of Python numbers, which becomes an array."""
+        name, t = self.fresh("times", "ts"), self.fresh("clock", "when")
+        self.note("numbers appended")
+        self.emit(f"{name} = []")
+        self.emit(f"{t} = 0.0")
+        self.results.append(
+            self.pick(
+                [
+                    f"jnp.array({name})",
+                    f"jnp.array({name}) * ms[0, 0]",
+                    f"jnp.stack({name}) * ms[0, 0]",
+                ]
+            )
+        )
+
+        def update() -> None:
+            self.emit(f"{t} = {t} + 0.25")
+            self.emit(f"{name}.append({self.pick([t, t, f'2 * {t}', '0.5'])})")
+
+        return update
+
+    def _logged(self) -> Action:
+        """A list that grows in every k-th iteration, by what is not harmless to compute always."""
+        name = self.fresh("logs", "losses")
+        self.note("logged at times")
+        self.emit(f"{name} = []")
+        self.results.append(f"jnp.stack({name})")
+
+        def update() -> None:
+            index = self.scope.index
+            if index is None:
+                self.emit(f"{name}.append({self.scalar(1)})")
+                return
+            tests = (f"{index} % 2 == 0", f"{index} % 2 == 1", f"{index} >= 1", f"{index} % 3 == 0")
+            value = f"jnp.sqrt(jnp.abs({self.scalar(1)}) + 1)"
+            self.emit(f"if {self.pick(list(tests))}:")
+            if self.chance(0.5):
+                self.emit(f"    seen = {self.vector(1)}")
+                value = f"{value} * jnp.sum(jnp.exp(seen))"
+            self.emit(f"    {name}.append({value})")
+
+        return update
+
     def _after_append(self, name: str, rank: int, tuples: bool) -> None:
         if tuples:
-            self.results.append(self.pick([name, f"{name}[-1]", f"{name}[-1][0]"]))
+            uses = [
+                (3, name),
+                (2, f"{name}[-1]"),
+                (3, f"{name}[-1][0]"),
+                (3, f"jnp.stack([o[0] for o in {name}])"),
+                (2, f"jnp.array([w for _, w in {name}])"),
+                (1, f"jnp.stack([o[1] for o in {name}[::-1]], axis=-1)"),
+                (2, f"tuple(jnp.stack(c) for c in zip(*{name}))"),
+                (1, f"len({name})"),
+            ]
+            for _ in range(self.pick([1, 2])):
+                self.results.append(self.pick([u for _, u in uses], [w for w, _ in uses]))
             return
         uses = [
             (8, f"jnp.stack({name})"),
@@ -926,6 +994,9 @@ class _Maker:
             (1, self._first_flag),
             (6, self._append),
             (1, self._history),
+            (1, self._records),
+            (1, self._clock),
+            (1, self._logged),
             (3, self._buffer),
             (2, self._key),
         ]
