@@ -43,6 +43,8 @@ class ListUses:
         self.after: tuple[str, ...] = ()
         self.tree = False
         self.plain = 0  # uses that see the array as it is, in visiting order
+        self.counted = False  # `len(out)`
+        self.stacked = False  # only arrays can be
         self.sums = False  # `sum(out)` of an empty list is 0
         self.of_nothing = False  # `jnp.array(out)` and `out.reverse()` take an empty list too
         # These are put together in the order of visiting already.
@@ -58,7 +60,8 @@ class ListUses:
         behind = all(n.lineno > draft.statement.lineno for n in filled.uses)
         whole = filled.fresh or (filled.seeded and not self.tree)
         mixed = self.tree and bool(self.plain)  # a tree of stacks has no length and no items
-        self.as_array = whole and behind and all(fine) and not mixed
+        counted = self.counted and not (proven or self.stacked)
+        self.as_array = whole and behind and all(fine) and not (mixed or counted)
         if not self.as_array and not proven:
             raise Refused(
                 refuse(
@@ -133,13 +136,16 @@ class ListUses:
         if isinstance(parent, ast.Call) and parent.args and parent.args[0] is whole:
             path = self.context.resolve(parent.func)
             if path in _STACKS:
+                self.stacked = self.stacked or path == "jax.numpy.stack"
                 text, items = self.name(flipped), self.filled.values
                 return self.stack(parent, path, text, items, self.array_items())
             if path in _JOINS and whole is node:
                 self.plain += 1
+                self.stacked = True
                 return True
             if path == "len" and whole is node:
                 self.plain += 1
+                self.counted = True
                 return True
             if path == "sum" and whole is node:
                 return self.sum(parent)
