@@ -108,6 +108,8 @@ def _of_nothing(draft: Draft, filled: FilledList, after: ListUses) -> Draft:
     if filled.seeded:
         same = not filled.uses or _continues(draft, filled)
         return draft if same else _with_some(draft, filled, "{} has the type of its first items")
+    if after.columns_of_nothing:
+        return _with_some(draft, filled, "zip finds no columns in the empty list {}")
     if after.of_nothing:
         return _with_some(draft, filled, "an array of the empty list {} has one axis only")
     if after.sums:

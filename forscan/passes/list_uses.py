@@ -46,6 +46,7 @@ class ListUses:
         self.counted = False  # `len(out)`
         self.stacked = False  # only arrays can be
         self.sums = False  # `sum(out)` of an empty list is 0
+        self.columns_of_nothing = False  # `zip(*out)` of an empty list gives no columns
         self.of_nothing = False  # `jnp.array(out)` and `out.reverse()` take an empty list too
         # These are put together in the order of visiting already.
         self.reverse = draft.loop.reverse and not (filled.seeded or filled.several)
@@ -220,6 +221,8 @@ class ListUses:
         edit = columns.taken(zipped, self.tree_name(flipped))
         if edit is None:
             return False
+        statement = self.context.parent(zipped)
+        self.columns_of_nothing = not isinstance(statement, ast.Assign)  # unpacking raises
         self.tree = True
         self.edits.append(edit)
         return True

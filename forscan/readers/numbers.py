@@ -16,9 +16,9 @@ from forscan.analyse.kinds import NUMBER, UNKNOWN, Kind, as_carry, kind_of, kind
 from forscan.analyse.tracers import is_tracer
 from forscan.analyse.trip_count import literal_int
 from forscan.find.context import FunctionContext
-from forscan.model import Carry, Loop, Spelling
+from forscan.model import Carry, Loop, Refusal, Refused, Spelling
 from forscan.syntax.code import Code, expression
-from forscan.syntax.names import names_in
+from forscan.syntax.names import binds, names_in
 from forscan.syntax.walk import walk
 
 
@@ -47,6 +47,8 @@ def as_arrays(
         start = starts[carry.target]
         if last == NUMBER or _is_truth_of(update, index):
             dtype = "" if start == NUMBER else f", {carry.target}.dtype"
+            if dtype and carry.target in binds(code.statements):
+                raise Refused(_loses_type(carry.target))
             whole = f"{jnp}.asarray({carry.update}{dtype})"
             carry = replace(carry, update=whole, init=_array(carry, start, jnp))
         elif _grows(update, first) and _has_numbers(start):
@@ -60,6 +62,14 @@ def as_arrays(
                 carry = replace(carry, init=_array(carry, start, jnp))
         found.append(carry)
     return found
+
+
+def _loses_type(name: str) -> Refusal:
+    return Refusal(
+        "FSC406",
+        f"the body gives {name}, an array, a number, which a lax loop makes an array of its type",
+        f"Give it an array of that type in the body, for instance by jnp.full_like({name}, 0.5).",
+    )
 
 
 def _start(node: ast.expr, context: FunctionContext) -> Kind:
