@@ -43,6 +43,7 @@ class ListUses:
         self.after: tuple[str, ...] = ()
         self.tree = False
         self.plain = 0  # uses that see the array as it is, in visiting order
+        self.turned: ast.Expr | None = None  # `out.reverse()`, first of all
         self.counted = False  # `len(out)`
         self.stacked = False  # only arrays can be
         self.sums = False  # `sum(out)` of an empty list is 0
@@ -53,6 +54,8 @@ class ListUses:
         proven = self.array_items()
         uses = filled.uses[1:] if self.turned_round() else filled.uses
         fine = [self.use(node) for node in uses]
+        if self.turned is not None:
+            self.edits.append(self.turning(self.turned))
         if self.reverse and self.plain:
             # What is seen as it is has to be turned round, and then by nobody else.
             self.after = (f"{filled.name} = {filled.name}[::-1]",)
@@ -90,9 +93,14 @@ class ListUses:
             self.reverse = False
         else:
             self.of_nothing = True
-            new = f"{name} = {name}[::-1]"
-            self.edits.append(Edit(source.start(statement), source.end(statement), new))
+            self.turned = statement
         return True
+
+    def turning(self, statement: ast.Expr) -> Edit:
+        """Every stack turned round, in place of `out.reverse()`."""
+        source, name = self.context.source, self.filled.name
+        whole = self.draft.spelling.sliced_leaves(name, "::-1") if self.tree else f"{name}[::-1]"
+        return Edit(source.start(statement), source.end(statement), f"{name} = {whole}")
 
     @property
     def may_be_none(self) -> bool:
