@@ -95,6 +95,21 @@ class Carries:
         starts = {name: self.start(name) for name in self.carried}
         return {n for n, start in starts.items() if start is not None and is_number(start)}
 
+    def stays_weak(self, value: ast.expr) -> bool:
+        """Whether a value of the body is made of Python numbers and of state that is."""
+        return self._is_weak(value, self._weak_state, 4)
+
+    @cached_property
+    def _weak_state(self) -> set[str]:
+        """The names that start as numbers, or as arrays of them, and take in nothing else."""
+        starts = {name: self.start(name) for name in self.carried}
+        weak = {n for n, s in starts.items() if s is not None and self._is_made_weak(s)}
+        while True:
+            stay = {n for n in weak if all(self._is_weak(u, weak, 4) for u in self.updates(n))}
+            if stay == weak:
+                return weak
+            weak = stay
+
     def is_weak(self, start: ast.expr) -> bool:
         """Whether a start is a Python number, or made of nothing else: `jnp.tanh(0.7)`."""
         return self._is_weak(start, None, 4)

@@ -113,11 +113,11 @@ class ListUses:
         return is_array_expression(value, self.draft.statement.body, self.context)
 
     def numbers(self, items: Sequence[ast.expr]) -> bool:
-        """Whether some of what is appended are Python numbers."""
+        """Whether some of what is appended are Python numbers, or made of nothing else."""
         carries = carries_of(self.draft.statement, self.draft.state, self.context)
         state = that_stay(carries.numbers, carries, floats=True)
         numbers = Numbers(self.context, "", others=frozenset(state))
-        return any(map(numbers.is_number, items))
+        return any(numbers.is_number(item) or carries.stays_weak(item) for item in items)
 
     def use(self, node: ast.Name) -> bool:
         """Whether one use can take the array; notes its edit."""
