@@ -7,12 +7,11 @@ same, which is for the tests to find out.
 from __future__ import annotations
 
 import ast
-import copy
 from collections.abc import Callable, Iterator
 
 Node = ast.AST
-# What changes a tree at one place: it gets the tree and the place's number in walking order,
-# and says whether it has changed anything.
+# What changes a tree at one place: it gets the tree and the node there, and says whether it has
+# changed anything.
 Edit = Callable[[ast.Module, Node], bool]
 
 
@@ -22,12 +21,13 @@ def mutants(source: str, kind: str) -> Iterator[str]:
     if word not in source:
         return
     tree = ast.parse(source)
+    nodes = list(ast.walk(tree))
     given = {n for s in tree.body if isinstance(s, ast.Assign) for n in ast.walk(s)}
-    places = [number for number, n in enumerate(ast.walk(tree)) if n not in given]
-    for number in places:
-        changed = copy.deepcopy(tree)
-        if edit(changed, list(ast.walk(changed))[number]):
-            yield ast.unparse(ast.fix_missing_locations(changed))
+    for number in [number for number, n in enumerate(nodes) if n not in given]:
+        if edit(tree, nodes[number]):
+            yield ast.unparse(ast.fix_missing_locations(tree))
+            tree = ast.parse(source)
+            nodes = list(ast.walk(tree))
 
 
 def called(node: Node, *names: str) -> ast.Call | None:
@@ -65,8 +65,10 @@ def shifted_elements(tree: ast.Module, node: Node) -> bool:
     if call is None or len(call.args) < 3:
         return False
     xs = ast.unparse(call.args[2])
+    if xs == "None":
+        return False
     call.args[2] = expression(f"jax.tree.map(lambda leaf: jnp.roll(leaf, 1, 0), {xs})")
-    return xs != "None"
+    return True
 
 
 def shifted_read(tree: ast.Module, node: Node) -> bool:
@@ -107,8 +109,10 @@ def wrong_start(tree: ast.Module, node: Node) -> bool:
         return False
     place = 1 if called(call, "scan") else 3
     init = ast.unparse(call.args[place])
+    if init == "None":
+        return False
     call.args[place] = expression(f"jax.tree.map(lambda leaf: leaf + 1, {init})")
-    return init != "None"
+    return True
 
 
 def stale_closure(tree: ast.Module, node: Node) -> bool:
@@ -122,10 +126,12 @@ def stale_closure(tree: ast.Module, node: Node) -> bool:
         return False
     name = body.args.args[0 if scan else 1].arg
     init = ast.unparse(call.args[1 if scan else 3])
+    if init == "None":
+        return False
     body.args.args.append(ast.arg("at_first"))
     body.args.defaults.append(expression(init))
     body.body.insert(0, statement(f"{name} = at_first"))
-    return init != "None"
+    return True
 
 
 def lost_carry(tree: ast.Module, node: Node) -> bool:

@@ -416,8 +416,8 @@ def test_large_but_possible(content: bytes) -> None:
 
 
 def test_names_that_are_made_of_each_other() -> None:
-    """There are more ways from one to another than could be followed."""
-    names = [f"v_{k}" for k in range(14)]
+    """There are more ways from one to another than could be followed: all of them take minutes."""
+    names = [f"v_{k}" for k in range(8)]
     starts = "".join(f"    {name} = x * {k}\n" for k, name in enumerate(names))
     body = "".join(f"        {n} = {' + '.join(o for o in names if o != n)}\n" for n in names)
     half = b"import jax.numpy as jnp\nHALF = jnp.bfloat16\n"
@@ -427,7 +427,9 @@ def test_names_that_are_made_of_each_other() -> None:
         b"        x =", b"        y = y * v_0 + x\n" + body.encode() + b"        x ="
     )
     text = text.replace(b"return x", f"return x, y, {', '.join(names)}".encode())
+    start = time.process_time()
     assert b"jax.lax.scan(" in converted(text)
+    assert time.process_time() - start < 10
 
 
 # Permissions. Tests may run as root, who may write everything.
