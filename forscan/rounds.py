@@ -110,8 +110,6 @@ class Conversion:
 
     def run(self, content: bytes, selections: tuple[Selection, ...]) -> Unchecked:
         missing = self._open(selections)
-        if any(o.status is not Status.SKIPPED for o in self.done) or self.pending:
-            compiled(self.original, self.interactive)
         while self.pending and self._round():
             pass
         for pending in self.pending:
@@ -127,6 +125,7 @@ class Conversion:
         )
         if text == self.original.text:
             return Unchecked(result)
+        compiled(self.original, self.interactive)  # Python may not take what it can parse
         return Unchecked(result, self.original, text, self.interactive)
 
     def _open(self, selections: tuple[Selection, ...]) -> tuple[str, ...]:
