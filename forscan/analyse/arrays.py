@@ -24,6 +24,7 @@ from forscan.analyse.array_words import (
     TUPLES,
 )
 from forscan.analyse.handed import argument
+from forscan.analyse.losses import is_loss
 from forscan.analyse.scan_results import output_of
 from forscan.facts import Value
 from forscan.find.context import FunctionContext
@@ -197,6 +198,8 @@ def _of_subscript(
     base: ast.expr, index: ast.expr, context: FunctionContext, depth: int
 ) -> Evidence:
     if isinstance(index, ast.Tuple) or _is_item_of_tuple(base, index, context):
+        return Evidence.ARRAY
+    if is_loss(base, index, context):
         return Evidence.ARRAY
     if _is_leaves(base, index, context) or _is_of_lists(base, context):
         return Evidence.OTHER

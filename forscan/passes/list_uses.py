@@ -87,9 +87,8 @@ class ListUses:
         if statement not in block_of(self.draft.statement, self.context):
             return False
         assert isinstance(statement, ast.Expr)
-        source, name = self.context.source, self.filled.name
         if self.reverse:
-            self.edits.append(removal(source, statement))
+            self.edits.append(removal(self.context.source, statement))
             self.reverse = False
         else:
             self.of_nothing = True

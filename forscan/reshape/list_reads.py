@@ -76,7 +76,7 @@ def _depth(loop: LoopText, filled: FilledList, body: Code) -> int | None:
     reads = _reads(body, filled.name)
     if not reads or len(appends) != 1 or len(filled.definition.targets) != 1:
         return None
-    if any(isinstance(_around(body, r), ast.Tuple | ast.List | ast.Dict) for r in reads):
+    if any(_is_held(body, read) for read in reads):
         return None  # an item inside of the next: each holds more than the one before
     seeds = given_value(filled.definition, filled.name)
     count = len(seeds.elts) if isinstance(seeds, ast.List) else 0
@@ -91,6 +91,17 @@ def _depth(loop: LoopText, filled: FilledList, body: Code) -> int | None:
     if any(body.start(r) > end for r in by_index):
         return None
     return depth if depth <= min(count, _MOST) else None
+
+
+def _is_held(body: Code, read: ast.expr) -> bool:
+    """Whether a read is put into a tuple, list or dict that stays one: `t, h = i, hs[-1]` does not."""
+    around = _around(body, read)
+    if not isinstance(around, ast.Tuple):
+        return isinstance(around, ast.List | ast.Dict)
+    match _around(body, around):
+        case ast.Assign(targets=[ast.Tuple(elts=names)]):
+            return len(names) != len(around.elts)
+    return True
 
 
 def _around(body: Code, node: ast.expr) -> ast.AST | None:
