@@ -231,7 +231,8 @@ class FunctionContext:
     def values(self) -> dict[str, list[ast.expr]]:
         """All expressions that plain assignments give to each name, here and further in."""
         found: dict[str, list[ast.expr]] = {}
-        for node in self.nodes:
+        whole = isinstance(self.node, ast.Module)
+        for node in self.module.functions.assignments if whole else self.nodes:
             if isinstance(node, ast.Assign):
                 given = [pair for target in node.targets for pair in _given(target, node.value)]
             elif isinstance(node, ast.AnnAssign | ast.NamedExpr) and node.value:

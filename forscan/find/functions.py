@@ -19,9 +19,12 @@ _Kinds = tuple[type[ast.AST], ...]
 _INSIDE: _Kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.Call)
 _IMPORTS: _Kinds = (ast.Import, ast.ImportFrom)
 _OUTSIDE: _Kinds = (ast.Global, ast.Nonlocal)
-_ASSIGN: _Kinds = (ast.Assign,)
+_ASSIGN: _Kinds = (ast.Assign, ast.AnnAssign, ast.NamedExpr)
 _FOR: _Kinds = (ast.For,)
-_GROUPS = {k: kinds for kinds in (_INSIDE, _IMPORTS, _OUTSIDE, _ASSIGN, _FOR) for k in kinds}
+_NAMES: _Kinds = (ast.Name, ast.Attribute)
+_BINDING: _Kinds = (ast.ClassDef, ast.ExceptHandler, ast.MatchAs, ast.MatchStar, ast.MatchMapping)
+_ALL = (_INSIDE, _IMPORTS, _OUTSIDE, _ASSIGN, _FOR, _NAMES, _BINDING)
+_GROUPS = {kind: kinds for kinds in _ALL for kind in kinds}
 
 
 @dataclass
@@ -71,6 +74,22 @@ class Functions:
     @property
     def fors(self) -> list[ast.For]:
         return self._grouped[_FOR]
+
+    @property
+    def names(self) -> list[ast.Name | ast.Attribute]:
+        return self._grouped[_NAMES]
+
+    @cached_property
+    def assignments(self) -> list[ast.Assign | ast.AnnAssign | ast.NamedExpr]:
+        """All that gives values to names, one statement of the module after the other."""
+        turns: dict[ast.AST, int] = {node: turn for turn, node in enumerate(self.module.body)}
+        return sorted(self._grouped[_ASSIGN], key=lambda n: turns[self.top_level(n)])
+
+    def top_level(self, node: ast.AST) -> ast.AST:
+        """The statement of the module that a node stands in."""
+        while (above := self.parents[node]) is not self.module:
+            node = above
+        return node
 
     @cached_property
     def scopes(self) -> list[Function | ast.Lambda]:
@@ -174,7 +193,7 @@ class Functions:
         named: list[tuple[ast.stmt, str, Function | ast.Lambda]]
         named = [(function, function.name, function) for function in self.all]
         for node in self._grouped[_ASSIGN]:
-            if type(node.value) is ast.Lambda:
+            if type(node) is ast.Assign and type(node.value) is ast.Lambda:
                 targets = (t for t in node.targets if isinstance(t, ast.Name))
                 named += [(node, target.id, node.value) for target in targets]
         for statement, name, function in sorted(named, key=lambda n: _position(n[0])):
@@ -199,7 +218,7 @@ class Functions:
         found = self._definitions.get(scope, {}).get(name)
         if found or scope is None:
             return found or []
-        if name in parameters(scope) or self.bindings(scope)[name]:
+        if name in parameters(scope) or (name in self._bound and self.bindings(scope)[name]):
             return []
         return self._lookup(name, self.enclosing(scope))
 
@@ -211,6 +230,18 @@ class Functions:
             found = Counter(name for name, node in bound if not self._is_wrapped(name, node))
             self._bindings[scope] = found
         return self._bindings[scope]
+
+    @cached_property
+    def _bound(self) -> set[str]:
+        """The names that something else than a definition may bind, wherever it stands."""
+        found = {n.id for n in self.names if type(n) is ast.Name and type(n.ctx) is ast.Store}
+        for node in self.imports:
+            found.update((alias.asname or alias.name).split(".")[0] for alias in node.names)
+        for node in self._grouped[_BINDING]:
+            name = node.rest if type(node) is ast.MatchMapping else node.name
+            if name:
+                found.add(name)
+        return found
 
     def _is_wrapped(self, name: str, target: ast.AST) -> bool:
         """Whether a name is the target of `f = jit(f)`, which computes the same."""

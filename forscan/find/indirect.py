@@ -34,8 +34,8 @@ class IndirectUse:
 def indirect_uses(module: ModuleContext) -> Iterator[IndirectUse]:
     """`scan_fn=jax.lax.scan`, and calls of other functions that are called scan."""
     parents = module.functions.parents
-    for node in module.functions.nodes:
-        if not isinstance(node, ast.Name | ast.Attribute) or not isinstance(node.ctx, ast.Load):
+    for node in module.functions.names:
+        if type(node.ctx) is not ast.Load:
             continue
         looks_so = isinstance(node, ast.Name) and node.id in _NAMES
         if not looks_so and module.imports.resolve(node) not in LAX_LOOPS:

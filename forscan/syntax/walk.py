@@ -12,7 +12,7 @@ from typing import Any
 
 # Fields without nodes, whatever has them.
 _PLAIN = {"attr", "conversion", "ctx", "id", "is_async", "kind", "level", "module", "simple"}
-_PLAIN |= {"kwd_attrs", "type_comment"}
+_PLAIN |= {"arg", "kwd_attrs", "rest", "type_comment"}
 _LEAVES = (ast.Name, ast.Constant, ast.alias, ast.Global, ast.Nonlocal)
 
 
