@@ -21,6 +21,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -54,8 +55,15 @@ def in_turns(rounds: int, *actions: Action, clock: Callable[[], float]) -> list[
     return best
 
 
+@cache
+def compiled() -> str:
+    """A folder for compiled modules: whoever has installed forscan has them, a checkout may not."""
+    return tempfile.mkdtemp(prefix="forscan-compiled-")
+
+
 def command(*arguments: str, cwd: Path) -> Action:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONPYCACHEPREFIX": compiled()}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
 
     def run() -> None:
         done = subprocess.run(arguments, cwd=cwd, env=environment, capture_output=True)
