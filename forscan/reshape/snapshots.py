@@ -19,7 +19,7 @@ from forscan.reshape.suites import suite_of, whole_end
 from forscan.syntax.code import Code, indent, one_line
 from forscan.syntax.names import binds, names_in, reads
 from forscan.syntax.source import Edit
-from forscan.syntax.walk import walk_all
+from forscan.syntax.walk import walk, walk_all
 
 # What costs nothing to compute where it is not wanted, and has no bad derivative there.
 _TAME = (
@@ -244,8 +244,10 @@ def _chosen(loop: LoopText, branch: ast.If, names: list[str], part: _Part) -> Re
     behind = loop.body.statements[loop.body.statements.index(branch) + 1 :]
     if set(binds(given)) & (kept | set(reads(behind))):
         return None  # it does more than to append
-    if not all(isinstance(s, ast.Assign) for s in given) or "#" in _source(loop.body, branch):
+    if not all(map(_names_only, given)) or "#" in _source(loop.body, branch):
         return None
+    if any(isinstance(n, ast.NamedExpr) for n in walk(branch)):
+        return None  # a function would keep the name to itself
     if (given and len(names) > 1) or loop.index in reads(branch.body):
         return None  # each list would need what is given; the index is a number no more
     lines: list[str] = []
@@ -254,6 +256,13 @@ def _chosen(loop: LoopText, branch: ast.If, names: list[str], part: _Part) -> Re
             lines.append("")
         lines += _conditional(loop, branch.test, given, statement)
     return _with_parts(loop, branch, "\n".join(lines), names, part)
+
+
+def _names_only(statement: ast.stmt) -> bool:
+    """Whether a statement gives values to names, and does nothing else."""
+    targets = statement.targets if isinstance(statement, ast.Assign) else [None]
+    parts = [p for t in targets for p in (t.elts if isinstance(t, ast.Tuple) else [t])]
+    return all(isinstance(part, ast.Name) for part in parts)
 
 
 def _conditional(
