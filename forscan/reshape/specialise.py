@@ -79,10 +79,9 @@ class Specialised:
         self.known = inner or known
         edits = self._edits(code, statements)
         self.known = known
-        if statements and not is_elif(statements[0], code):
-            start, end = code.line_start(code.start(statements[0])), code.end(statements[-1])
-            left = [e for e in edits if not e.new and e.start <= start and end <= e.end]
-            return [Edit(code.start(statements[0]), end, "pass")] if left else edits
+        gone = [s for s in statements if any(_removes(e, code, s) for e in edits)]
+        if statements and len(gone) == len(statements) and not is_elif(statements[0], code):
+            return [Edit(code.start(statements[0]), code.end(statements[-1]), "pass")]
         return edits
 
     def _taken(self, code: Code, statement: ast.If, chosen: list[ast.stmt]) -> Edit:
@@ -120,3 +119,8 @@ class Specialised:
 
 def _is_inside(edit: Edit, other: Edit) -> bool:
     return edit is not other and other.start <= edit.start and edit.end <= other.end
+
+
+def _removes(edit: Edit, code: Code, statement: ast.stmt) -> bool:
+    start, end = code.start(statement), code.end(statement)
+    return not edit.new and edit.start <= start and end <= edit.end
