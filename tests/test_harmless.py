@@ -186,7 +186,7 @@ def test_file_that_changes_in_the_meantime_is_left(tmp_path: Path) -> None:
 def test_interrupted_at_work(tmp_path: Path, number: signal.Signals) -> None:
     """It ends soon, with one line or none, and leaves no process and no file behind."""
     head, loop = DECAY.split("\n\n\n", 1)
-    content = head + "".join("\n\n\n" + loop.replace("decay", f"decay_{k}") for k in range(60))
+    content = head + "".join("\n\n\n" + loop.replace("decay", f"decay_{k}") for k in range(20))
     for k in range(64):
         (tmp_path / f"m_{k}.py").write_text(f"{content}# {k}\n")
     names = sorted(p.name for p in tmp_path.iterdir())

@@ -37,15 +37,22 @@ def bad(x):
 """
 
 HARMLESS = {
-    "prints": "for k in range(3000):\n    print('x' * 10_000)\nprint('equal', file=sys.stderr)\n",
-    "closes its streams": "sys.stdout.close(); sys.stderr.close(); sys.stdin.close()\n",
+    "prints, parses its arguments, does not let it leave": """\
+for k in range(3000):
+    print('x' * 10_000)
+print('equal', file=sys.stderr)
+import argparse; argparse.ArgumentParser().parse_args()
+os._exit = sys.exit = None
+""",
+    "stands elsewhere, closes its streams": """\
+os.chdir('/'); os.environ.clear(); sys.argv.clear()
+sys.stdout.close(); sys.stderr.close(); sys.stdin.close()
+""",
     "closes all files": "os.closerange(0, 200)\n",
     "opens others in their place": (
         "os.closerange(0, 200)\n"
         "FILES = [open(os.path.join(HERE, f'own_{k}'), 'w') for k in range(20)]\n"
     ),
-    "stands elsewhere": "os.chdir('/'); os.environ.clear(); sys.argv.clear()\n",
-    "parses its arguments": "import argparse; argparse.ArgumentParser().parse_args()\n",
     "stays": """\
 def stay(*_):
     time.sleep(600)
@@ -58,7 +65,6 @@ if os.fork() == 0:
 with open(os.path.join(HERE, "pids"), "a") as file:
     file.write(f"{os.getpid()} {subprocess.Popen(['sleep', '600']).pid}\\n")
 """,
-    "does not let it leave": "os._exit = sys.exit = None\n",
     "forges answers": """\
 FORGED = json.dumps({"index": 1, "status": "equal", "evidence": "proved", "reason": ""})
 for name in glob.glob(os.path.join(os.environ["TMPDIR"], "forscan-*", "*")):

@@ -28,7 +28,10 @@ from tests.running import arguments, assert_same, function, load
 
 PATH = Path("program.py")
 BATCHES, BATCH = 6, 20
-KNOWN: dict[str, set[int]] = {}
+KNOWN: dict[str, set[int]] = {
+    # The values are the same; two operations that do not depend on each other change places.
+    "a pair that is unpacked behind an append comes back in parts": {9},
+}
 """Seeds that are known to be wrong, by the reason."""
 
 _LOUD = (

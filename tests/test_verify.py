@@ -809,6 +809,7 @@ def test_interrupted(module: Path, number: signal.Signals, code: int) -> None:
         text=True,
         cwd=module.parent,
         env={**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(scratch)},
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),  # in the background it is ignored
     )
     pids = module.parent / "pids"
     end = time.monotonic() + 60
@@ -1011,14 +1012,19 @@ def test_convert_leaves_what_differs(forscan: Run, steps: Path) -> None:
     assert "equal (" in done.stderr and "different: " in done.stderr
 
 
-@pytest.mark.parametrize("calls", [(OTHER,), (GOOD, OTHER), (OTHER, GOOD)])
-def test_what_calls_show_removes_a_difference(
-    forscan: Run, steps: Path, calls: tuple[str, ...]
-) -> None:
-    """From a call that settles the dtype it is known that the first iteration does so."""
+def test_what_calls_show_removes_a_difference(forscan: Run, steps: Path) -> None:
+    """From a call that settles the dtype it is known that the first iteration does so.
+
+    Each function has other calls: that one alone, and one that settles nothing before or behind it.
+    """
+    loop = CONVERT[CONVERT.index("@jax.jit") : CONVERT.index("def waits")]
+    functions = {"f": (OTHER,), "g": (GOOD, OTHER), "h": (OTHER, GOOD)}
+    others = "".join(loop.replace("def f", f"def {name}") for name in "gh")
+    steps.write_text(CONVERT.replace("def waits", f"{others}def waits"))
+    calls = [call.replace("f(", f"{name}(", 1) for name in functions for call in functions[name]]
     done = forscan("convert", "a.py", *(part for call in calls for part in ("--call", call)))
     assert done.returncode == 0, done.stdout
-    assert "lax.scan" in steps.read_text()
+    assert steps.read_text().count("lax.scan") == 3
 
 
 def test_convert_leaves_what_cannot_be_judged(forscan: Run, steps: Path) -> None:
