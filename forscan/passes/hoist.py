@@ -24,6 +24,7 @@ from forscan.syntax.filled import filled
 from forscan.syntax.names import (
     activity,
     bindings,
+    binds,
     inner_functions,
     parameters,
     reads,
@@ -177,7 +178,9 @@ def _changed(draft: Draft) -> set[str]:
     state, counter, body = draft.state, draft.loop.counter, draft.statement.body
     assert counter is not None
     inside = {name for name, _ in bindings(body, comprehensions=True)}
-    inside.update(name for function in inner_functions(body) for name in parameters(function))
+    for function in inner_functions(body):
+        own = function.body if isinstance(function.body, list) else [function.body]
+        inside.update([*parameters(function), *binds(own)])
     return {*state.carried, *state.local, *state.last, *state.targets, *inside} - {counter.name}
 
 
