@@ -273,12 +273,9 @@ class Conversion:
 
     def _piece(self, site: Site) -> int:
         """The top-level statement that a loop stands in: one plan for it per round."""
-        node: ast.AST = site.node
-        parents = site.context.module.functions.parents
-        while not isinstance(parents[node], ast.Module):
-            node = parents[node]
-        assert isinstance(node, ast.stmt)
-        return node.lineno
+        statement = site.context.module.functions.top_level(site.node)
+        assert isinstance(statement, ast.stmt)
+        return statement.lineno
 
     def _wanted(self, pending: _Pending) -> bool:
         """Whether a loop that can be converted is to be; that it is not is noted."""

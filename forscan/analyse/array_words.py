@@ -71,6 +71,8 @@ PERHAPS_SEVERAL = {
     "polyfit": 3,
 }  # fmt: skip
 TREE_MAPS = {"jax.tree.map", "jax.tree_util.tree_map", "jax.tree_map"}
+# Functions that make one array of a list of arrays.
+STACKS = {"jax.numpy.stack", "jax.numpy.array", "jax.numpy.asarray"}
 # Functions that take a sequence of arrays: being handed to one proves nothing.
 OF_SEQUENCES = {
     "stack",

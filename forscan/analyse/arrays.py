@@ -197,9 +197,8 @@ def _gives_several(path: str, node: ast.Call) -> bool:
 def _of_subscript(
     base: ast.expr, index: ast.expr, context: FunctionContext, depth: int
 ) -> Evidence:
-    if isinstance(index, ast.Tuple) or _is_item_of_tuple(base, index, context):
-        return Evidence.ARRAY
-    if is_loss(base, index, context):
+    of_tuple = _is_item_of_tuple(base, index, context) or is_loss(base, index, context)
+    if isinstance(index, ast.Tuple) or of_tuple:
         return Evidence.ARRAY
     if _is_leaves(base, index, context) or _is_of_lists(base, context):
         return Evidence.OTHER

@@ -179,8 +179,7 @@ def _changed(draft: Draft) -> set[str]:
     assert counter is not None
     inside = {name for name, _ in bindings(body, comprehensions=True)}
     for function in inner_functions(body):
-        own = function.body if isinstance(function.body, list) else [function.body]
-        inside.update([*parameters(function), *binds(own)])
+        inside.update([*parameters(function), *binds(function.body)])
     return {*state.carried, *state.local, *state.last, *state.targets, *inside} - {counter.name}
 
 

@@ -10,12 +10,11 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from forscan.analyse.array_words import STACKS
 from forscan.analyse.items import is_array_expression
 from forscan.analyse.trip_count import binding_counts
 from forscan.find.context import FunctionContext
 from forscan.syntax.source import Edit
-
-_STACKS = {"jax.numpy.stack", "jax.numpy.array", "jax.numpy.asarray"}
 
 
 @dataclass(frozen=True)
@@ -118,7 +117,7 @@ class Columns:
         if item is None and self.numbers(self.items.elts):
             return False  # an array of them is strongly typed, as no output of a scan
         items = self.items.elts if item is None else [item]
-        return path in _STACKS and all(
+        return path in STACKS and all(
             is_array_expression(i, self.body, self.context) for i in items
         )
 

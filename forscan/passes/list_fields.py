@@ -10,13 +10,13 @@ import ast
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from forscan.analyse.array_words import STACKS
 from forscan.analyse.arrays import assigned_values
 from forscan.analyse.items import is_array_expression
 from forscan.analyse.trip_count import literal_int
 from forscan.find.context import FunctionContext
 from forscan.syntax.source import Edit
 
-_STACKS = {"jax.numpy.stack", "jax.numpy.array", "jax.numpy.asarray"}
 _ARRAYS = {"jax.Array", "jax.numpy.ndarray"}
 
 
@@ -68,7 +68,7 @@ class Fields:
         if not isinstance(call, ast.Call) or call.args[:1] != [whole] or key is None:
             return False
         path, parts = self.context.resolve(call.func), self._arrays(key)
-        if path not in _STACKS or parts is None:
+        if path not in STACKS or parts is None:
             return False
         if isinstance(key, ast.Attribute) and path != "jax.numpy.stack":
             return False  # of numbers, whatever the class says, an array has another type

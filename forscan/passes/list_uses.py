@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from forscan.analyse.array_words import TREE_MAPS
+from forscan.analyse.array_words import STACKS, TREE_MAPS
 from forscan.analyse.floating import Floating
 from forscan.analyse.growth import that_stay
 from forscan.analyse.items import is_array_expression
@@ -20,7 +20,6 @@ from forscan.refusal import refuse
 from forscan.syntax.code import removal
 from forscan.syntax.source import Edit
 
-_STACKS = {"jax.numpy.stack", "jax.numpy.array", "jax.numpy.asarray"}
 _JOINS = {"jax.numpy.concatenate", "jax.numpy.vstack", "jax.numpy.hstack", "jax.numpy.column_stack"}
 
 
@@ -143,7 +142,7 @@ class ListUses:
             return self.rows(whole, flipped)
         if isinstance(parent, ast.Call) and parent.args and parent.args[0] is whole:
             path = self.context.resolve(parent.func)
-            if path in _STACKS:
+            if path in STACKS:
                 self.stacked = self.stacked or path == "jax.numpy.stack"
                 text, items = self.name(flipped), self.filled.values
                 return self.stack(parent, path, text, items, self.array_items())
@@ -229,7 +228,8 @@ class ListUses:
         if edit is None:
             return False
         statement = self.context.parent(zipped)
-        self.columns_of_nothing = not isinstance(statement, ast.Assign)  # unpacking raises
+        if not isinstance(statement, ast.Assign):  # unpacking raises
+            self.columns_of_nothing = True
         self.tree = True
         self.edits.append(edit)
         return True

@@ -279,11 +279,7 @@ class _Reader:
         """A tuple of arrays is what a scan runs over, as it is."""
         shown, value = self.text(node), self.context.seen(node)
         source = shown if value is not None and value.kind == "tuple" else f"tuple({shown})"
-        length = f"len({shown}[0])"
-        name = target.id if isinstance(target, ast.Name) else self.fresh.name("row", "item")
-        head = () if isinstance(target, ast.Name) else (f"{self.text(target)} = {name}",)
-        element = Element(name, source, is_array=False, length=length)
-        return Space(elements=(element,), head=head, trips=(Extent(length, 0),), length=length)
+        return self.counted(target, source, f"len({shown}[0])")
 
     def whole(self, space: Space, target: ast.expr) -> Space:
         """A zip whose items have one name is a scan over a tuple, whose slices are tuples."""
@@ -457,16 +453,18 @@ class _Reader:
     def items(self, target: ast.expr, node: ast.expr) -> Space:
         """A list of equal items is stacked, leaf by leaf."""
         shown, item = self.text(node), self.context.seen_item(node)
-        length = f"len({shown})"
-        element = Element(
-            target.id if isinstance(target, ast.Name) else self.fresh.name("row", "item"),
-            stacked(shown, item, self.spelling),
-            is_array=item is not None and item.is_leaf,
-            length=length,
-        )
-        head = () if isinstance(target, ast.Name) else (f"{self.text(target)} = {element.target}",)
-        trips = (Extent(length, 0),)
-        return Space(elements=(element,), head=head, trips=trips, length=length)
+        is_array = item is not None and item.is_leaf
+        source = stacked(shown, item, self.spelling)
+        return self.counted(target, source, f"len({shown})", is_array=is_array)
+
+    def counted(
+        self, target: ast.expr, source: str, length: str, *, is_array: bool = False
+    ) -> Space:
+        """The slices of one array or tree; a pattern unpacks each of them in the body."""
+        name = target.id if isinstance(target, ast.Name) else self.fresh.name("row", "item")
+        element = Element(name, source, is_array=is_array, length=length)
+        head = () if isinstance(target, ast.Name) else (f"{self.text(target)} = {name}",)
+        return Space(elements=(element,), head=head, trips=(Extent(length, 0),), length=length)
 
     def rows(self, target: ast.expr, shown: str, trips: tuple[Extent, ...]) -> Space:
         """A pattern unpacks each slice in the body, as it did in the header."""

@@ -93,7 +93,7 @@ def _branch(loop: LoopText) -> tuple[ast.If, list[str]] | None:
     ]
     if len(branches) != 1 or branches[0].orelse:
         return None
-    steps = [appended(s) for s in _appends(branches[0])]
+    steps = [appended(s) for s in _parts_of(branches[0])[1]]
     names = [step[0] for step in steps if step is not None]
     if (
         not names
@@ -105,10 +105,10 @@ def _branch(loop: LoopText) -> tuple[ast.If, list[str]] | None:
     return branches[0], names
 
 
-def _appends(branch: ast.If) -> list[ast.stmt]:
-    """The statements of a branch behind those that bind names."""
-    first = (n for n, s in enumerate(branch.body) if appended(s) is not None)
-    return branch.body[next(first, 0) :]
+def _parts_of(branch: ast.If) -> tuple[list[ast.stmt], list[ast.stmt]]:
+    """The statements before the first append, and those from there on."""
+    first = next((n for n, s in enumerate(branch.body) if appended(s) is not None), 0)
+    return branch.body[:first], branch.body[first:]
 
 
 def _is_ours(loop: LoopText, name: str) -> bool:
@@ -202,7 +202,7 @@ def _in_blocks(loop: LoopText, branch: ast.If, part: _Part, stop: ast.expr) -> R
     if trips is None or part.numbers is None or loop.index in loop.state.live_after:
         return None
     first, period = part.numbers
-    if len(_appends(branch)) < len(branch.body):
+    if _parts_of(branch)[0]:
         return None
     at_head = branch is body.statements[0] and first == 0
     at_end = branch is body.statements[-1] and first == period - 1
@@ -229,7 +229,7 @@ def _in_blocks(loop: LoopText, branch: ast.If, part: _Part, stop: ast.expr) -> R
 def _thinned(loop: LoopText, branch: ast.If, names: list[str], part: _Part) -> Reshaped | None:
     """The loop that appends always, and the part of each list that is wanted."""
     values = [step[1] for s in branch.body if (step := appended(s)) is not None]
-    if len(values) < len(branch.body) or not all(_is_tame(loop, n) for n in walk_all(values)):
+    if _parts_of(branch)[0] or not all(_is_tame(loop, n) for n in walk_all(values)):
         return None
     body: Code = loop.body
     inner = suite_of(body, branch.body)
@@ -238,8 +238,7 @@ def _thinned(loop: LoopText, branch: ast.If, names: list[str], part: _Part) -> R
 
 def _chosen(loop: LoopText, branch: ast.If, names: list[str], part: _Part) -> Reshaped | None:
     """The loop that appends what is computed where it is wanted, and zeros elsewhere."""
-    appends = _appends(branch)
-    given = branch.body[: len(branch.body) - len(appends)]
+    given, appends = _parts_of(branch)
     kept = {*loop.state.carried, *loop.state.last, *loop.state.live_after}
     behind = loop.body.statements[loop.body.statements.index(branch) + 1 :]
     if set(binds(given)) & (kept | set(reads(behind))):

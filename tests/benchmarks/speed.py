@@ -56,13 +56,13 @@ def in_turns(rounds: int, *actions: Action, clock: Callable[[], float]) -> list[
 
 
 @cache
-def compiled() -> str:
+def compiled() -> tempfile.TemporaryDirectory[str]:
     """A folder for compiled modules: whoever has installed forscan has them, a checkout may not."""
-    return tempfile.mkdtemp(prefix="forscan-compiled-")
+    return tempfile.TemporaryDirectory(prefix="forscan-compiled-")
 
 
 def command(*arguments: str, cwd: Path) -> Action:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONPYCACHEPREFIX": compiled()}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONPYCACHEPREFIX": compiled().name}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
 
     def run() -> None:
