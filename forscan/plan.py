@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from forscan.analyse.effects import once_traced
-from forscan.analyse.interest import computes_nothing, counts_numbers, is_python_work
+from forscan.analyse.interest import computes_nothing, handles_objects
 from forscan.config import Config
 from forscan.find.context import parse_module
 from forscan.find.heads import IN_CLASS, is_in_class, unreadable_head
@@ -89,11 +89,11 @@ def make_plan(site: Site, config: Config, depth: int = 4) -> Plan:
         if not edits:
             raise NothingToDo
         return _with_comments(site, Plan(edits))
-    if isinstance(site.node, ast.For) and counts_numbers(site.node, site.context):
-        raise NoCandidate
+    if isinstance(site.node, ast.For) and computes_nothing(site.node, site.context):
+        raise NoCandidate  # before all that would be found out about it
     unreadable = unreadable_head(site)
     if unreadable is not None:
-        if isinstance(site.node, ast.For) and is_python_work(site.node, site.context):
+        if isinstance(site.node, ast.For) and handles_objects(site.node, site.context):
             raise NoCandidate
         raise Refused(unreadable)
     improved = _improved(site, config, depth) if depth else None
@@ -104,7 +104,7 @@ def make_plan(site: Site, config: Config, depth: int = 4) -> Plan:
     except Refused as refused:
         plan = _reshaped(site, config, refused.reasons, depth) if depth else None
         if plan is None:
-            if isinstance(site.node, ast.For) and is_python_work(site.node, site.context):
+            if isinstance(site.node, ast.For) and handles_objects(site.node, site.context):
                 raise NoCandidate from None
             raise
         return plan
@@ -113,9 +113,6 @@ def make_plan(site: Site, config: Config, depth: int = 4) -> Plan:
 def _plan(site: Site, form: str, config: Config) -> Plan:
     """The plan for a loop as it stands."""
     reading = _read(site, form, config)
-    if isinstance(site.node, ast.For) and not (reading.loop.carries or reading.loop.outputs):
-        if computes_nothing(site.node, site.context):
-            raise NoCandidate
     place = site.node.body[0] if isinstance(site.node, ast.For) else site.node
     spelling = replace(site.context.module.spelling(place), unit=site.context.unit)
     text = _WRITERS[form](reading.loop, site.context.fresh, spelling)

@@ -15,7 +15,7 @@ from forscan.analyse.carry_numbers import feeding_each_other, rounded, weak_visi
 from forscan.analyse.carry_shapes import growth, no_array, no_pytree, seed
 from forscan.analyse.mixed import mixed_precision
 from forscan.refusal import Refusal, refuse
-from forscan.syntax.names import binds
+from forscan.syntax.names import in_body
 
 _KEEPS_INT = {
     "where", "maximum", "minimum", "abs", "clip", "roll", "mod", "bitwise_and", "bitwise_or",
@@ -73,7 +73,7 @@ def _of(carries: Carries, name: str, collected: tuple[ast.expr, ...]) -> Iterato
     elif is_number(start):
         yield from rounded(carries, name, start)
         yield from feeding_each_other(carries, name)
-        local = {*binds(carries.loop.body), *carries.targets}
+        local = {*in_body(carries.loop).binds, *carries.targets}
         yield from seed(carries, name, collected, local)
     elif isinstance(start, ast.Tuple):
         yield from rounded(carries, name, start)

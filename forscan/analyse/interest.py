@@ -21,12 +21,13 @@ from forscan.syntax.walk import walk, walk_all
 _CALLBACKS = ("jax.debug.", "jax.pure_callback", "jax.experimental.", "jax.effects_barrier")
 
 
-def is_python_work(loop: ast.For, context: FunctionContext) -> bool:
-    """Whether a loop asks objects for what they are, or computes nothing."""
-    return _handles_objects(loop, context) or computes_nothing(loop, context)
-
-
 def computes_nothing(loop: ast.For, context: FunctionContext) -> bool:
+    """Whether there is nothing for a scan, whatever else is found out about the loop."""
+    numbers = _counts_fields(loop, context) or _adds_up_literals(loop, context)
+    return numbers or _keeps_nothing(loop, context)
+
+
+def _keeps_nothing(loop: ast.For, context: FunctionContext) -> bool:
     """Whether a loop has neither state nor outputs, and no callbacks to the host."""
     state = state_of(loop, context)
     if state.carried or state.last or state.unbound or state.targets_after:
@@ -63,7 +64,7 @@ _OF_TEXT = {"startswith", "endswith", "split", "join", "format", "strip", "items
 _NUMERIC = ast.Sub | ast.Mult | ast.Div | ast.MatMult | ast.Pow | ast.FloorDiv
 
 
-def _handles_objects(loop: ast.For, context: FunctionContext) -> bool:
+def handles_objects(loop: ast.For, context: FunctionContext) -> bool:
     """Whether a body asks what its objects are, and has no arithmetic and no call of jax.
 
     `for layer in layers: x = layer(x)` does neither; its items may be equal.
@@ -86,11 +87,6 @@ def _handles_objects(loop: ast.For, context: FunctionContext) -> bool:
 
 
 _NUMBERS = {"int", "float", "bool"}
-
-
-def counts_numbers(loop: ast.For, context: FunctionContext) -> bool:
-    """Whether a body computes with Python numbers only."""
-    return _counts_fields(loop, context) or _adds_up_literals(loop, context)
 
 
 def _counts_fields(loop: ast.For, context: FunctionContext) -> bool:

@@ -11,13 +11,13 @@ import ast
 from forscan.analyse.state import State, captured_outside
 from forscan.find.context import FunctionContext
 from forscan.refusal import Refusal, refuse
-from forscan.syntax.names import binds, free_names
+from forscan.syntax.names import free_names, in_body
 from forscan.syntax.walk import walk, walk_all
 
 
 def late_binding(node: ast.For, state: State, context: FunctionContext) -> list[Refusal]:
     """A refusal for each name that such a function reads."""
-    bound = {*binds(node.body), *state.targets}
+    bound = {*in_body(node).binds, *state.targets}
     inside = set(walk(node))
     found = []
     used = {n.id for n in walk_all(node.body) if isinstance(n, ast.Name)}

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from forscan.find.context import FunctionContext
 from forscan.model import Refusal
-from forscan.syntax.names import binds, names_in, target_names
+from forscan.syntax.names import in_body, names_in, target_names
 from forscan.syntax.walk import walk, walk_all
 
 
@@ -83,7 +83,7 @@ def find_lists(loop: ast.For, context: FunctionContext) -> tuple[list[FilledList
     """The lists that the loop fills, and what is wrong with the others."""
     growth: dict[str, list[tuple[ast.stmt, ast.expr]]] = {}
     branches: dict[str, ast.If] = {}
-    bound = {*binds(loop.body), *target_names(loop.target)}
+    bound = {*in_body(loop).binds, *target_names(loop.target)}
     for statement in loop.body:
         found = appended(statement)
         if found:

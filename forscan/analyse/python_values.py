@@ -11,7 +11,7 @@ from forscan.analyse.use import Kind, Use
 from forscan.analyse.uses import Uses
 from forscan.find.context import FunctionContext
 from forscan.refusal import Refusal, refuse
-from forscan.syntax.names import binds, names_in
+from forscan.syntax.names import binds, in_body, names_in
 from forscan.syntax.walk import children, walk, walk_all
 
 
@@ -128,7 +128,7 @@ def _varying(state: State, node: ast.For) -> list[str]:
             if not bound <= varying and _reads_value(value, varying):
                 varying |= bound
                 changed = True
-    ordered = [*state.targets, *state.carried, *binds(node.body)]
+    ordered = [*state.targets, *state.carried, *in_body(node).binds]
     return [n for n in dict.fromkeys(ordered) if n in varying]
 
 

@@ -14,7 +14,7 @@ from forscan.analyse.carries import Carries
 from forscan.analyse.carry_types import unsteady
 from forscan.analyse.containers import own_containers
 from forscan.find.context import FunctionContext, once
-from forscan.syntax.names import binds, target_names
+from forscan.syntax.names import in_body, target_names
 from forscan.syntax.walk import walk
 
 
@@ -52,7 +52,7 @@ def state_of(loop: ast.For, context: FunctionContext) -> State:
     bound = context.bound[nodes.iterable]
     targets = tuple(target_names(loop.target))
     carried, last, unbound, local = [], [], [], []
-    for name in (*own_containers(loop, context), *binds(loop.body)):
+    for name in (*own_containers(loop, context), *in_body(loop).binds):
         exposed = name in live_in and name not in targets
         after = name in live_after
         if not exposed and not after:

@@ -21,9 +21,8 @@ _IMPORTS: _Kinds = (ast.Import, ast.ImportFrom)
 _OUTSIDE: _Kinds = (ast.Global, ast.Nonlocal)
 _ASSIGN: _Kinds = (ast.Assign, ast.AnnAssign, ast.NamedExpr)
 _FOR: _Kinds = (ast.For,)
-_NAMES: _Kinds = (ast.Name, ast.Attribute)
 _BINDING: _Kinds = (ast.ClassDef, ast.ExceptHandler, ast.MatchAs, ast.MatchStar, ast.MatchMapping)
-_ALL = (_INSIDE, _IMPORTS, _OUTSIDE, _ASSIGN, _FOR, _NAMES, _BINDING)
+_ALL = (_INSIDE, _IMPORTS, _OUTSIDE, _ASSIGN, _FOR, _BINDING)
 _GROUPS = {kind: kinds for kinds in _ALL for kind in kinds}
 
 
@@ -56,10 +55,8 @@ class Functions:
     def _grouped(self) -> dict[_Kinds, list[Any]]:
         """The nodes of the kinds that are asked for, group by group, in their order."""
         found: dict[_Kinds, list[Any]] = {kinds: [] for kinds in _GROUPS.values()}
-        for node in self.nodes:
-            kinds = _GROUPS.get(type(node))
-            if kinds is not None:
-                found[kinds].append(node)
+        for node in [n for n in self.nodes if type(n) in _GROUPS]:
+            found[_GROUPS[type(node)]].append(node)
         return found
 
     @property
@@ -75,9 +72,9 @@ class Functions:
     def fors(self) -> list[ast.For]:
         return self._grouped[_FOR]
 
-    @property
+    @cached_property
     def names(self) -> list[ast.Name | ast.Attribute]:
-        return self._grouped[_NAMES]
+        return [n for n in self.nodes if type(n) is ast.Name or type(n) is ast.Attribute]
 
     @cached_property
     def assignments(self) -> list[ast.Assign | ast.AnnAssign | ast.NamedExpr]:
@@ -234,7 +231,7 @@ class Functions:
     @cached_property
     def _bound(self) -> set[str]:
         """The names that something else than a definition may bind, wherever it stands."""
-        found = {n.id for n in self.names if type(n) is ast.Name and type(n.ctx) is ast.Store}
+        found = {n.id for n in self.nodes if type(n) is ast.Name and type(n.ctx) is ast.Store}
         for node in self.imports:
             found.update((alias.asname or alias.name).split(".")[0] for alias in node.names)
         for node in self._grouped[_BINDING]:

@@ -14,6 +14,7 @@ from typing import Any
 
 from forscan.find.context import ModuleContext
 from forscan.find.functions import Function
+from forscan.find.traced import CALLABLE
 from forscan.syntax.names import dotted
 
 Scope = Function | ast.Lambda
@@ -100,6 +101,8 @@ class _Summing:
         number = self.numbers[scope]
         used: list[str] = []
         for part in (call.func, *call.args, *[k.value for k in call.keywords]):
+            if type(part) not in CALLABLE:
+                continue
             name = self._imported_name(part)
             if name is not None:
                 used.append(name)
@@ -132,6 +135,8 @@ class _Summing:
 
     def _imported_name(self, node: ast.expr) -> str | None:
         """What a name or an attribute stands for in full, where it is imported."""
+        if type(node) is ast.Name:
+            return self.imported.get(node.id)
         root = node
         while isinstance(root, ast.Attribute):
             root = root.value

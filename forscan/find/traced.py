@@ -18,6 +18,9 @@ from forscan.find.imports import Imports
 from forscan.find.transforms import JIT, MODULE_BASES, Transforms
 from forscan.syntax.names import defaults, dotted, parameters
 
+# Kinds of expressions that may stand for functions, or for several of them.
+CALLABLE = frozenset({ast.Name, ast.Attribute, ast.Call, ast.List, ast.Tuple, ast.Lambda})
+
 
 @dataclass
 class JitInfo:
@@ -184,7 +187,7 @@ class Traced:
                 self._add(inner, f"defined in {name}, which is traced")
                 continue
             for expression in [inner.func, *inner.args, *(k.value for k in inner.keywords)]:
-                for callee in self.candidates(expression):
+                for callee in self.candidates(expression) if type(expression) in CALLABLE else ():
                     self._add(callee, f"called by {name}, which is traced")
 
     # What jit was told about the parameters.

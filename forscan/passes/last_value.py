@@ -11,7 +11,7 @@ from forscan.model import Carry, Output, Refusal, Refused
 from forscan.passes.draft import Draft
 from forscan.passes.idle import idle_start
 from forscan.syntax.code import expression, removal
-from forscan.syntax.names import binds, names_in, reads
+from forscan.syntax.names import in_body, names_in, reads
 
 
 def last_value(draft: Draft) -> Draft:
@@ -81,7 +81,7 @@ def _counter(draft: Draft, name: str, bound: bool) -> Draft:
         value = str(start if draft.loop.reverse else stop - 1)
     else:
         indices = f"range({counter.range})"
-        if not names_in(expression(indices)).isdisjoint(binds(draft.statement.body)):
+        if not names_in(expression(indices)).isdisjoint(in_body(draft.statement).binds):
             draft, indices = _bound_before(draft, indices)
         # Taking an item raises where there was no iteration, as the name would.
         value = f"{indices}[{0 if draft.loop.reverse else -1}]"

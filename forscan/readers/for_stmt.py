@@ -31,7 +31,7 @@ from forscan.readers.for_text import colon_line, else_suite, header_comments
 from forscan.readers.space import Space, read_space
 from forscan.refusal import refuse
 from forscan.syntax.code import Code, expression, suite
-from forscan.syntax.names import activity, binds
+from forscan.syntax.names import in_body
 
 
 def read(site: Site, target: str) -> Draft:
@@ -180,7 +180,7 @@ def _functions_after(state: State, node: ast.For) -> list[Refusal]:
 def _rebound_index(space: Space, state: State, node: ast.For) -> list[Refusal]:
     """An index that the body gives another value is no index any more."""
     counter = space.counter
-    found = activity(node.body)
+    found = in_body(node)
     if counter is None or counter.name not in state.targets:
         return []
     if counter.name not in found.binds or counter.name not in found.exposed:
@@ -203,7 +203,7 @@ def _types(
 
 
 def _outer_names(state: State, node: ast.For, context: FunctionContext) -> list[Refusal]:
-    declared = context.outside & {*binds(node.body), *state.targets}
+    declared = context.outside & {*in_body(node).binds, *state.targets}
     return [
         refuse(
             "FSC303",

@@ -63,9 +63,9 @@ class _OtherUse(Exception):
 def _dict(loop: LoopText) -> _Dict | None:
     """The dict of empty lists that the loop grows, made above it in the same suite."""
     block = block_of(loop.node, loop.context)
-    above = block[: block.index(loop.node)]
+    above = [(s, names_in(s)) for s in block[: block.index(loop.node)]]
     for name in dict.fromkeys(n.id for n in walk_all(loop.node.body) if isinstance(n, ast.Name)):
-        mentions = [s for s in above if name in names_in(s)]
+        mentions = [s for s, names in above if name in names]
         made = mentions[-1] if len(mentions) == 1 else None
         value = given_value(made, name) if isinstance(made, ast.Assign) else None
         if made is not None and value is not None and names_in(made) == {name}:

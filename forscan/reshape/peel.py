@@ -17,7 +17,7 @@ from forscan.reshape.constancy import Knowledge, Part
 from forscan.reshape.site import LoopText, Reshaped
 from forscan.reshape.specialise import Specialised
 from forscan.syntax.code import Code, ends_with_statement, expression, indent, one_line
-from forscan.syntax.names import binds, reads
+from forscan.syntax.names import binds, in_body, reads
 from forscan.syntax.rename import renamed
 from forscan.syntax.source import Edit
 from forscan.syntax.walk import walk_all
@@ -54,7 +54,7 @@ def peel_first(loop: LoopText, reasons: list[Refusal]) -> Reshaped | None:
     if any(isinstance(n, ast.Continue) for n in walk_all(loop.node.body)):
         return None  # outside of the loop it means nothing
     space = _Reader(loop).space()
-    if space is None or (space.index and space.index[0] in binds(loop.node.body)):
+    if space is None or (space.index and space.index[0] in in_body(loop.node).binds):
         return None
     trips = space.trips.number if space.trips is not None else None
     if trips is not None and trips < 2:

@@ -13,7 +13,7 @@ from forscan.analyse.carry_shapes import ELEMENTWISE
 from forscan.model import Refusal
 from forscan.reshape.site import LoopText, Reshaped
 from forscan.syntax.code import indent, one_line
-from forscan.syntax.names import binds, names_in
+from forscan.syntax.names import binds, in_body, names_in
 
 
 def seeds_to_shape(loop: LoopText, reasons: list[Refusal]) -> Reshaped | None:
@@ -71,14 +71,14 @@ def _shapes(loop: LoopText, node: ast.expr, name: str) -> Iterator[str]:
             if not isinstance(iterable, ast.Name | ast.Attribute):
                 raise _Unknown
             yield f"{one_line(loop.context.source, iterable)}.shape[1:]"
-        case ast.Subscript(
-            value=ast.Name(id=found), slice=index
-        ) if found in loop.context.parameters and found not in binds(loop.node.body):
+        case ast.Subscript(value=ast.Name(id=found), slice=index) if (
+            found in loop.context.parameters and found not in in_body(loop.node).binds
+        ):
             if isinstance(index, ast.Tuple | ast.Slice) or names_in(index) != {loop.index}:
                 raise _Unknown
             yield f"{jnp}.shape({found})[1:]"
         case ast.Name(id=found) if found in loop.context.parameters:
-            if found in binds(loop.node.body):
+            if found in in_body(loop.node).binds:
                 raise _Unknown
             yield f"{jnp}.shape({found})"
         case ast.BinOp(left=left, op=op, right=right) if not isinstance(op, ast.MatMult):

@@ -14,7 +14,7 @@ from forscan.find.context import FunctionContext
 from forscan.find.sites import Site
 from forscan.readers.for_text import colon_line, region
 from forscan.syntax.code import Code, indent, suite
-from forscan.syntax.names import binds, dotted
+from forscan.syntax.names import dotted, in_body
 from forscan.syntax.source import Edit, apply_edits
 from forscan.syntax.walk import walk
 
@@ -118,7 +118,7 @@ class LoopText:
             or (isinstance(part, ast.Call) and dotted(part.func) == "len" and part.args)
         }
         parts = (n for n in walk(self.node.iter) if isinstance(n, ast.Name) and n not in lengths)
-        return not {n.id for n in parts}.isdisjoint(binds(self.node.body))
+        return not {n.id for n in parts}.isdisjoint(in_body(self.node).binds)
 
     def replaced(self, text: str, start: int, elsewhere: Sequence[Edit] = ()) -> Reshaped:
         """The loop replaced by a text whose `for` stands at an offset of it.

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from forscan.syntax.walk import SCOPES, children, walk, walk_all, walk_own
+from forscan.syntax.walk import SCOPES, children, walk, walk_own
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -180,6 +180,16 @@ def binds(nodes: ast.AST | Iterable[ast.AST]) -> dict[str, None]:
     return activity(nodes).binds
 
 
+def in_body(loop: ast.For) -> Activity:
+    """What the body of a loop reads and binds; everyone who looks at the loop asks for it."""
+    if loop not in _BODIES:
+        _BODIES[loop] = activity(loop.body)
+    return _BODIES[loop]
+
+
+_BODIES: WeakKeyDictionary[ast.For, Activity] = WeakKeyDictionary()
+
+
 def bound_in(body: Iterable[ast.AST]) -> set[str]:
     """The names that a scope binds, which is quicker than `binds` and has no order."""
     return {name for name, _ in bindings(body)}
@@ -259,12 +269,15 @@ def _free_names(node: FunctionNode) -> dict[str, None]:
 
 def declared_outside(body: Iterable[ast.AST]) -> set[str]:
     """Names under `global` or `nonlocal` anywhere in the body."""
-    return {
-        name
-        for node in walk_all(body)
-        if isinstance(node, ast.Global | ast.Nonlocal)
-        for name in node.names
-    }
+    found: set[str] = set()
+    stack: list[Any] = list(body)
+    while stack:
+        node = stack.pop()
+        if isinstance(node, ast.Global | ast.Nonlocal):
+            found.update(node.names)
+        elif type(node) in _HOLDING:
+            stack += _inside(node)
+    return found
 
 
 def _comprehension_reads(node: ast.expr) -> dict[str, None]:
@@ -312,6 +325,7 @@ _COMPOUND = {
     ast.If, ast.For, ast.AsyncFor, ast.While, ast.With, ast.AsyncWith, ast.Try, ast.TryStar,
     ast.Match,
 }  # fmt: skip
+_HOLDING = _COMPOUND | {ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef}
 
 
 def inner_functions(
