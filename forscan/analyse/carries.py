@@ -8,7 +8,7 @@ from functools import cached_property
 
 from forscan.analyse.arrays import assigned_values
 from forscan.find.context import FunctionContext
-from forscan.syntax.names import names_in, parameters
+from forscan.syntax.names import defaults, names_in, parameters
 from forscan.syntax.walk import walk_all
 
 _INT_TYPES = {
@@ -154,25 +154,51 @@ class Carries:
         start = self.start(name)
         return self.may_be_weak(start if start is not None else ast.Name(name))
 
-    def may_be_weak(self, start: ast.expr) -> bool:
-        """Whether a start is made of numbers, or of arguments that may be handed in as such."""
+    def may_start_as_integer(self, name: str) -> bool:
+        """Whether a name may be a literal integer before the loop.
+
+        It may be one by default, and as the state of a scan around the loop.
+        """
+        node = self.context.node
+        default = None if isinstance(node, ast.Module) else defaults(node.args).get(name)
+        given = [*self.starts(name), *([default] if default is not None else [])]
+        parts = [v.value for v in given if isinstance(v, ast.Subscript)]  # low, high = carry
+        handed = [name, *(v.id for v in parts if isinstance(v, ast.Name))]
+        literal = any(is_number(v) and _is_whole(v) for v in given)
+        is_inner = self.context.module.functions.enclosing(node) is not None
+        return literal or (is_inner and any(map(self.context.is_bare, handed)))
+
+    def may_become_floating(self, name: str) -> bool:
+        """Whether the body does more than to count with a name."""
+        return not all(map(_is_whole, self.updates(name)))
+
+    def may_be_weak(self, start: ast.expr, depth: int = 4) -> bool:
+        """Whether a start is made of numbers, or of arguments that may be handed in as such.
+
+        Args:
+          depth: how many names are still followed.
+        """
         if self._is_made_weak(start):
             return True
         match start:
             case ast.Name(id=name):
-                return self.context.is_bare(name)
+                before = self.starts(name) if depth else []
+                made = any(self.may_be_weak(value, depth - 1) for value in before)
+                return made or self.context.is_bare(name)
+            case ast.Subscript(value=ast.Name(id=whole)):  # x, y = carry
+                return self.context.is_bare(whole)
             case ast.Call(func=ast.Name(id=made)) if made[:1].isupper():  # State(0.5, x)
                 fields = [*start.args, *(k.value for k in start.keywords)]
                 return any(map(self._is_made_weak, fields))
-            case ast.Call(args=[argument], keywords=[]) if self._keeps_weak(start.func, 1):
-                return self.may_be_weak(argument)
+            case ast.Call(args=[_, *_] as given, keywords=[]) if self._keeps_weak(start.func, 1):
+                return all(self.may_be_weak(argument, depth) for argument in given)
             case ast.Tuple(elts=fields):
                 return any(map(self._is_made_weak, fields))
             case ast.BinOp(left=left, op=op, right=right) if not isinstance(op, ast.MatMult):
                 sides = [s for s in (left, right) if not isinstance(s, ast.Constant)]
-                return all(map(self.may_be_weak, sides))
+                return all(self.may_be_weak(side, depth) for side in sides)
             case ast.UnaryOp(operand=operand):
-                return self.may_be_weak(operand)
+                return self.may_be_weak(operand, depth)
         return False
 
     def _is_made_weak(self, start: ast.expr) -> bool:
@@ -214,6 +240,18 @@ def is_number(node: ast.expr) -> bool:
     if isinstance(node, ast.UnaryOp):
         return is_number(node.operand)
     return isinstance(node, ast.Constant) and isinstance(node.value, int | float)
+
+
+def _is_whole(node: ast.expr) -> bool:
+    """Whether integers give an integer, as far as names are integers."""
+    match node:
+        case ast.BinOp(left=left, op=ast.Add() | ast.Sub() | ast.Mult(), right=right):
+            return _is_whole(left) and _is_whole(right)
+        case ast.UnaryOp(operand=operand):
+            return _is_whole(operand)
+        case ast.Constant(value=value):
+            return isinstance(value, int)
+    return isinstance(node, ast.Name)
 
 
 def names_integers(dtype: ast.expr) -> bool:

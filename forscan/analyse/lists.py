@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from forscan.find.context import FunctionContext
 from forscan.model import Refusal
-from forscan.syntax.names import in_body, names_in, target_names
+from forscan.syntax.names import binds, in_body, names_in, target_names
 from forscan.syntax.walk import walk, walk_all
 
 
@@ -22,8 +22,8 @@ class FilledList:
       values: what each of them appends.
       fresh: whether the list is empty when the loop begins.
       seeded: whether it surely has items by then, and nobody else has it.
-      looked_at: whether its items are read before the loop, as the start of the state is:
-        then the items of the loop have their type, or the carry has not.
+      looked_at: the names that are made of its items before the loop. Where one is carried,
+        the items of the loop have their type, or the carry has not.
       uses: reads of the list behind the loop.
       branch: the statement of the body whose branches append, each at most once; its test
         is decided before the loop.
@@ -35,7 +35,7 @@ class FilledList:
     values: tuple[ast.expr, ...]
     fresh: bool
     seeded: bool
-    looked_at: bool
+    looked_at: frozenset[str]
     uses: tuple[ast.Name, ...]
     branch: ast.If | None = None
 
@@ -178,7 +178,7 @@ def _filled(
         tuple(v for _, v in steps),
         empty and not touched and plain,
         seeded,
-        bool(looking),
+        frozenset(binds(looking)),
         tuple(uses),
     )
 

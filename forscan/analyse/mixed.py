@@ -46,7 +46,8 @@ def mixed_precision(carries: Carries, name: str) -> Iterator[Refusal]:
         return
     if not carries.may_start_weakly(name):
         return
-    found = next(_Meetings(carries, name).narrow(), None)
+    meetings = _Meetings(carries, name)
+    found = next(meetings.narrow(), None)
     if found is not None:
         yield refuse(
             "FSC406",
@@ -55,6 +56,18 @@ def mixed_precision(carries: Carries, name: str) -> Iterator[Refusal]:
             f"{_shown(found.others)}: where the first is of half precision and the other is not, "
             "a scan would stay in half precision",
             f"Start {name} from an array of the type that it has after one iteration.",
+        )
+    elif (
+        not meetings.taken
+        and carries.may_start_as_integer(name)
+        and carries.may_become_floating(name)
+    ):
+        yield refuse(
+            "FSC406",
+            carries.loop,
+            f"{name} may start as the number 0 or another integer, and meets no array: what a scan "
+            "makes of it is strongly typed, and what it meets later may be of half precision",
+            f"Start {name} from a float.",
         )
     for update in carries.updates(name):
         if isinstance(update, ast.Name) and update.id in carries.carried and update.id != name:
@@ -98,13 +111,20 @@ class _Meetings:
 
     def narrow(self) -> Iterator[_Meeting]:
         """The meetings whose result may be of a narrower type than the state becomes."""
-        final = self._of_all(self.carries.updates(self.name))
         first = _Meetings(self.carries, self.name, first=True)
+        start = self.carries.start(self.name) or ast.Name(self.name, ast.Load())
+        # Where the state starts weakly typed, all that its start is made of is as weak.
+        final = self.taken - first._of(start, frozenset())
         for node in walk_all(self.carries.loop.body) if final else ():
             if isinstance(node, ast.Name) and node.id == self.name:
                 met = first._met(node)
                 if met and _FULL not in met and final - met:
                     yield _Meeting(node, met, final - met)
+
+    @property
+    def taken(self) -> Sources:
+        """The sources that the state takes its type from in the body."""
+        return self._of_all(self.carries.updates(self.name))
 
     def _met(self, node: ast.expr) -> Sources:
         """The sources of the first arrays that an expression comes together with."""
@@ -116,7 +136,7 @@ class _Meetings:
                     return frozenset()
                 case ast.Subscript(slice=index) if index is child:
                     return frozenset()
-                case ast.Tuple() | ast.List():
+                case ast.Tuple() | ast.List() if not isinstance(parents.get(parent), ast.Call):
                     return frozenset()
                 case ast.Attribute() | ast.Subscript():  # a field, an item, a method
                     child = parent

@@ -76,6 +76,11 @@ class ListUses:
                 )
             )
 
+    @property
+    def odd_start(self) -> bool:
+        """Whether, put into one array, the items before the loop may change their type."""
+        return self.filled.seeded and self.filled.looked_at.isdisjoint(self.draft.state.carried)
+
     def turned_round(self) -> bool:
         """Whether `out.reverse()` comes first behind the loop: of an array, a new one."""
         attribute = self.parents.get(self.filled.uses[0]) if self.filled.uses else None
@@ -103,8 +108,8 @@ class ListUses:
     @property
     def may_be_none(self) -> bool:
         """Whether the uses take None where nothing was appended: they run only otherwise."""
-        needed = self.plain or self.after or self.sums or self.of_nothing
-        return not self.as_array or not needed
+        empty = self.sums or self.of_nothing or self.columns_of_nothing
+        return not self.as_array or not (self.plain or self.after or empty)
 
     def array_items(self) -> bool:
         value = self.filled.values[0]
@@ -165,8 +170,8 @@ class ListUses:
             if isinstance(call, ast.Call) and self.context.resolve(call.func) == "zip":
                 return self.columns(call, flipped)
         if isinstance(parent, ast.Subscript) and parent.value is whole and whole is node:
-            if self.filled.seeded and not self.filled.looked_at:
-                return False  # put into one array, the items before the loop may change their type
+            if self.odd_start:
+                return False
             part = None if self.reverse else self.fields().of_one(parent, node.id)
             if part is not None:
                 self.tree = True
@@ -193,8 +198,8 @@ class ListUses:
 
     def rows(self, whole: ast.expr, flipped: bool) -> bool:
         """The items of the list are the rows of the array, in the order that is asked for."""
-        if self.filled.seeded and not self.filled.looked_at:
-            return False  # put into one array, the items before the loop may change their type
+        if self.odd_start:
+            return False
         source = self.context.source
         self.edits.append(Edit(source.start(whole), source.end(whole), self.name(flipped)))
         return self.array_items()
