@@ -207,6 +207,8 @@ class Walk:
         closed, length = params["jaxpr"], int(params["length"])
         first, last = scan_operands(equation)
         consts, carry, xs = ins[:first], ins[first:last], ins[last:]
+        if length < 0:  # which JAX traces, and takes for none
+            raise Unproved("a scan has a negative length")
         self._afford(closed, length)
         rows: list[list[Value]] = []
         order = range(length)
