@@ -168,6 +168,8 @@ class _Meetings:
                 return self._of_name(name, seen)
             case ast.BinOp(left=left, right=right) | ast.IfExp(body=left, orelse=right):
                 return self._of_all([left, right], seen)
+            case ast.Subscript(value=ast.Name(id=whole)) if self._is_unpacked(node, whole):
+                return frozenset({ast.unparse(node)})
             case ast.UnaryOp(operand=base) | ast.Subscript(value=base):
                 return self._of(base, seen)
             case ast.Attribute(attr=attribute) if attribute in STATIC_ATTRIBUTES:
@@ -181,6 +183,11 @@ class _Meetings:
             case ast.Call():
                 return self._of_call(node, seen)
         return frozenset({ast.unparse(node)})
+
+    def _is_unpacked(self, item: ast.Subscript, whole: str) -> bool:
+        """Whether an item stands for a name in `x, y = inputs`: each may have its own type."""
+        context = self.carries.context
+        return whole in context.parameters and item not in context.module.functions.parents
 
     def _of_call(self, node: ast.Call, seen: Sources) -> Sources:
         path = self.carries.context.resolve(node.func) or ""
