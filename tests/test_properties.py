@@ -42,9 +42,12 @@ _LOUD = (
     "Need at least one array to stack",
     "missing 1 required positional argument: 'tree'",
     "scan got `length` argument of -",
+    "scan got values with different leading axis sizes",
+    "Incompatible types for broadcasting",
 )
-"""What JAX says where the state changes its type, and where no iteration would have read
-an empty array or list: a conversion may rely on that."""
+"""What JAX says where the state changes its type, where no iteration would have read an empty
+array or list, and where rows are read or written that are not there, which an index alone takes
+for the last one or for none: a conversion may rely on that."""
 
 _QUICK = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
 
