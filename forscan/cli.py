@@ -95,7 +95,7 @@ def _common(command: Any) -> Any:
         ),
         click.option(
             "--stdin-filename",
-            default="<stdin>",
+            show_default="<stdin>",
             help="The name of the file that stdin is the text of.",
         ),
         click.option(

@@ -36,11 +36,11 @@ def convert(options: Options) -> int:
     finish = FileResult.tried if dry else _same if from_stdin(options) else _written
     found = _find(options)
     found.results = [after(r) for r in found.results]  # all of them before one is written
-    found.results = [finish(r) for r in found.results]
-    if from_stdin(options):
-        _show_stdin(found, options)
-    else:
-        _show(found, options)
+    found.results = [replace(finish(r), unused=()) for r in found.results]  # that is for a check
+    for result in found.results if from_stdin(options) and not dry else ():
+        # On an error the input comes back, so that an editor's filter loses nothing.
+        streams.write_stdout(result.after)
+    _show(found, options, apart=options["diff"] or from_stdin(options))
     return _exit_code(found)
 
 
@@ -62,6 +62,8 @@ def _check_usage(options: Options) -> None:
       click.UsageError: with what is wrong.
     """
     targets, since = options["targets"], options["since"] is not None
+    if options["stdin_filename"] is not None and "-" not in targets:
+        raise click.UsageError("--stdin-filename names the text on stdin, which is the target -")
     if "-" in targets and not from_stdin(options):
         raise click.UsageError("-: stdin can only be the one and only target")
     if since and from_stdin(options):
@@ -134,7 +136,7 @@ def _find_in_stdin(options: Options) -> _Found:
     from forscan.api import convert_bytes
     from forscan.unparsable import unparsable
 
-    path = Path(options["stdin_filename"])
+    path = Path(options["stdin_filename"] or "<stdin>")
     try:
         config = with_traced(settings(options, path.parent), path)
     except ConfigError as e:
@@ -173,19 +175,23 @@ def _document(results: list[FileResult], output: str) -> str | None:
     return None
 
 
-def _show(found: _Found, options: Options) -> None:
+def _show(found: _Found, options: Options, apart: bool = False) -> None:
+    """Shows the results on stdout; on stderr where that is for a text or a diff."""
     results, output = found.results, options["output_format"]
-    diff = options.get("diff", False)
+    filtered = apart and from_stdin(options)  # an editor shows all that a filter says
+    if filtered and output == "full":
+        output = "concise"
     document = _document(results, output)
     if document is not None:
-        click.echo(document)
+        click.echo(document, err=filtered)
     for result in results if document is None else ():
-        if diff and result.changed:
+        if options.get("diff") and result.changed:
             _show_diff(result)
         for line in _lines(result, results, output):
-            click.echo(line, err=diff)
+            click.echo(line, err=apart)
     _show_errors(results)
-    click.echo(summary(results), err=True)
+    if not filtered:
+        click.echo(summary(results), err=True)
 
 
 def _show_diff(result: FileResult) -> None:
@@ -209,19 +215,6 @@ def _lines(result: FileResult, results: list[FileResult], output: str) -> Iterat
         if outcome.status is Status.SKIPPED and len(results) > 1:
             continue
         yield text.full(outcome, result) if output == "full" else text.concise(outcome)
-
-
-def _show_stdin(found: _Found, options: Options) -> None:
-    """The new text, or the diff, on stdout and all else on stderr."""
-    for result in found.results:
-        if options["diff"] and result.changed:
-            _show_diff(result)
-        elif not options["diff"] and not options["check"]:
-            # On an error the input comes back, so that an editor's filter loses nothing.
-            streams.write_stdout(result.after)
-        for line in _lines(result, found.results, "concise"):
-            click.echo(line, err=True)
-    _show_errors(found.results)
 
 
 def _show_errors(results: list[FileResult]) -> None:

@@ -141,8 +141,7 @@ def _taken_back(result: FileResult, found: Verification) -> FileResult:
 def verify_command(options: Options) -> int:
     """`forscan verify`: shows verdicts and costs, writes nothing."""
     from forscan.report.diff import unified
-    from forscan.report.verification import format_markdown, format_verification, verdict
-    from forscan.verify import VerifyUnavailable, verify_sources
+    from forscan.verify import verify_sources
 
     if options["markdown"] and options["output_format"] != "full":
         raise click.UsageError("--markdown is a format of its own: leave out --output-format")
@@ -157,23 +156,31 @@ def verify_command(options: Options) -> int:
     if not calls:
         click.echo(f"forscan: {NO_CALLS}", err=True)
         return 2
-    try:
-        with Progress() as progress:
-            found = verify_sources(
-                before,
-                after,
-                path,
-                calls,
-                # Of two files nobody says which loops are meant.
-                loops=_places(outcomes) if len(options["targets"]) == 1 else (),
-                python=options["python"],
-                platform=options["platform"],
-                timeout=options["timeout"],
-                progress=progress,
-            )
-    except VerifyUnavailable as e:
-        click.echo(f"forscan: {e}", err=True)
-        return 2
+    converted = len(options["targets"]) == 1
+    with _needing_jax(), Progress() as progress:
+        found = verify_sources(
+            before,
+            after,
+            path,
+            calls,
+            loops=_places(outcomes) if converted else (),  # of two files nobody says which
+            python=options["python"],
+            platform=options["platform"],
+            timeout=options["timeout"],
+            progress=progress,
+        )
+    _show_verdicts(found, options, unified(path, before, after) if converted else None)
+    reached = {n for v in found for n in v.reached or ()}
+    for outcome in outcomes if reached else ():
+        if outcome.span.line not in reached:
+            click.echo(f"forscan: {outcome.place}: no call ran this loop", err=True)
+    return 0 if all(v.status == "equal" for v in found) else 1
+
+
+def _show_verdicts(found: list[Verification], options: Options, diff: str | None) -> None:
+    """Shows the verdicts in the format that is asked for; for people below the diff."""
+    from forscan.report.verification import format_markdown, format_verification, verdict
+
     if options["output_format"] == "json":
         click.echo(json.dumps([v.as_json() for v in found], indent=2))
     elif options["output_format"] == "concise":
@@ -181,15 +188,8 @@ def verify_command(options: Options) -> int:
     elif options["markdown"]:
         click.echo("\n\n".join(map(format_markdown, found)))
     else:
-        if len(options["targets"]) == 1:
-            click.echo(unified(path, before, after))
-        for verification in found:
-            click.echo(format_verification(verification))
-    reached = {n for v in found for n in v.reached or ()}
-    for outcome in outcomes if reached else ():
-        if outcome.span.line not in reached:
-            click.echo(f"forscan: {outcome.place}: no call ran this loop", err=True)
-    return 0 if all(v.status == "equal" for v in found) else 1
+        for text in (*([diff] if diff is not None else []), *map(format_verification, found)):
+            click.echo(text)
 
 
 def _versions(options: Options) -> tuple[Path, bytes, bytes | None, tuple[Outcome, ...]]:

@@ -702,6 +702,16 @@ def test_json_output(forscan: Run, tmp_path: Path, arguments: tuple[str, ...]) -
     assert found[1]["help"] and found[2]["help"]
 
 
+def test_stdin_in_a_format_for_programs(forscan: Run, tmp_path: Path) -> None:
+    arguments = ("convert", "-", "--output-format", "json")
+    for more, text in (((), DECAY_SCAN), (("--check",), "")):
+        done = forscan(*arguments, *more, stdin=DECAY)
+        assert done.stdout == text
+        (row,) = json.loads(done.stderr)
+        assert row["status"] == ("convertible" if more else "converted")
+    assert forscan("check", "a.py", "--stdin-filename", "b.py").returncode == 2
+
+
 def test_json_output_without_loops_is_an_empty_list(forscan: Run, tmp_path: Path) -> None:
     write(tmp_path, {"a.py": "x = 1\n"})
     done = forscan("check", "--output-format", "json", "a.py", "missing.py")
@@ -844,7 +854,7 @@ def test_suppressed(forscan: Run, tmp_path: Path, old: str, new: str) -> None:
     write(tmp_path, {"a.py": text})
     done = forscan("check", "--output-format", "json", "a.py")
     assert done.returncode == 0
-    found = [(row["status"], row["code"], row["message"]) for row in rows(done)]
+    found = [(r["status"], r["code"], r["message"]) for r in rows(done) if r["function"]]
     ignored = ("skipped", "FSC101", "a comment at the loop says to ignore it")
     assert found == ([] if "skip-file" in new else [ignored])
     assert forscan("convert", "a.py").returncode == 0

@@ -276,7 +276,7 @@ def test_unused_suppressions(
     assert said is None or said in shown
     assert "FSC903" not in forscan("check", "a.py:6").stdout  # the rest was not looked at
     assert "FSC903" not in forscan("convert", "--check", "a.py").stdout
-    for output in ("github", "sarif"):
+    for output in ("github", "sarif", "json"):
         shown = forscan("check", "--output-format", output, "a.py").stdout
         assert ("FSC903" in shown) is (said is not None)
 
