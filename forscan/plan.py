@@ -93,9 +93,7 @@ def make_plan(site: Site, config: Config, depth: int = 4) -> Plan:
         raise NoCandidate  # before all that would be found out about it
     unreadable = unreadable_head(site)
     if unreadable is not None:
-        if isinstance(site.node, ast.For) and handles_objects(site.node, site.context):
-            raise NoCandidate
-        raise Refused(unreadable)
+        raise NoCandidate if _is_of_objects(site) else Refused(unreadable)
     improved = _improved(site, config, depth) if depth else None
     if improved is not None:
         return improved
@@ -103,11 +101,16 @@ def make_plan(site: Site, config: Config, depth: int = 4) -> Plan:
         return _plan(site, form, config)
     except Refused as refused:
         plan = _reshaped(site, config, refused.reasons, depth) if depth else None
-        if plan is None:
-            if isinstance(site.node, ast.For) and handles_objects(site.node, site.context):
-                raise NoCandidate from None
-            raise
-        return plan
+        if plan is not None:
+            return plan
+        if _is_of_objects(site):
+            raise NoCandidate from None
+        raise
+
+
+def _is_of_objects(site: Site) -> bool:
+    """Whether a loop that cannot be converted need not be."""
+    return isinstance(site.node, ast.For) and handles_objects(site.node, site.context)
 
 
 def _plan(site: Site, form: str, config: Config) -> Plan:

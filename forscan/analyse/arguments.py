@@ -122,11 +122,9 @@ def of_jax(argument: Argument) -> Use | None:
 
 def _is_static(path: str, tail: str, position: int | None, keyword: str | None) -> bool:
     """Whether JAX needs the value of an argument while it traces."""
-    if keyword in _STATIC_OF_TRANSFORMS:
+    of_arrays = path.startswith(("jax.numpy", "jax.lax", "jax.nn", "jax.random"))
+    if keyword in _STATIC_OF_TRANSFORMS or (of_arrays and keyword in STATIC_KEYWORDS):
         return True
-    if keyword in STATIC_KEYWORDS:
-        if path.startswith(("jax.numpy", "jax.lax", "jax.nn", "jax.random")):
-            return True
     if position is None:
         return False
     if tail == "full" and position in (1, 2):

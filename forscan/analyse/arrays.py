@@ -46,7 +46,9 @@ def is_array(expression: ast.expr, context: FunctionContext) -> bool:
     return evidence(expression, context) in (Evidence.ARRAY, Evidence.NUMPY)
 
 
-def evidence(expression: ast.expr, context: FunctionContext, depth: int = 5) -> Evidence:
+def evidence(  # noqa: C901
+    expression: ast.expr, context: FunctionContext, depth: int = 5
+) -> Evidence:
     """What the source shows about the value of an expression."""
     if depth == 0:
         return Evidence.UNKNOWN
@@ -118,7 +120,7 @@ def _numbers(node: ast.expr) -> bool:
     return bool(value) and all(isinstance(v, int | float | complex) for v in value)
 
 
-def _of_call(node: ast.Call, context: FunctionContext, depth: int) -> Evidence:
+def _of_call(node: ast.Call, context: FunctionContext, depth: int) -> Evidence:  # noqa: C901
     path = context.resolve(node.func)
     if _gives_several(path or "", node):
         return Evidence.OTHER
@@ -341,7 +343,9 @@ def _of_uses(expression: ast.expr, context: FunctionContext) -> Evidence:
     return Evidence.UNKNOWN
 
 
-def _of_use(node: ast.AST, parent: ast.AST | None, context: FunctionContext) -> Evidence | None:
+def _of_use(  # noqa: C901
+    node: ast.AST, parent: ast.AST | None, context: FunctionContext
+) -> Evidence | None:
     match parent:
         case ast.Attribute(attr=attribute):
             if attribute in ARRAY_ATTRIBUTES | ARRAY_METHODS:

@@ -126,7 +126,7 @@ def _integer(carries: Carries, name: str, start: ast.expr) -> Iterator[Refusal]:
             return
 
 
-def _stays_integer(carries: Carries, node: ast.expr, name: str) -> bool:
+def _stays_integer(carries: Carries, node: ast.expr, name: str) -> bool:  # noqa: C901
     match node:
         case ast.Constant(value=value):
             return isinstance(value, int)

@@ -85,7 +85,7 @@ class _Builder:
         self.graph.statements[node] = first
         return ends
 
-    def dispatch(self, node: ast.stmt, after: list[int]) -> list[int]:
+    def dispatch(self, node: ast.stmt, after: list[int]) -> list[int]:  # noqa: C901
         match node:
             case ast.If():
                 test = self.node(node.test, after=after)

@@ -152,7 +152,7 @@ class Climb:
                 return self._is(Kind.CONCRETE, "something to unpack")
         return None
 
-    def _through(self, parent: ast.AST | None) -> Use | None:
+    def _through(self, parent: ast.AST | None) -> Use | None:  # noqa: C901
         """What is computed of the value; None to go on with the result."""
         match parent:
             case ast.BinOp():

@@ -124,7 +124,7 @@ class Effects:
             parent = self.parents.get(parent)
         return isinstance(parent, ast.For | ast.While) and node not in self.body
 
-    def _statement(self, node: ast.stmt) -> Iterator[Refusal]:
+    def _statement(self, node: ast.stmt) -> Iterator[Refusal]:  # noqa: C901
         own = self._own(node)
         if isinstance(node, ast.Return) and own:
             yield refuse(

@@ -132,7 +132,7 @@ class Floating:
                 return self._of_call(node, known)
         return False
 
-    def _of_call(self, node: ast.Call, known: Names) -> bool:
+    def _of_call(self, node: ast.Call, known: Names) -> bool:  # noqa: C901
         path = self.context.resolve(node.func)
         if path is None:
             return self._of_method(node, known)

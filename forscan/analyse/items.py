@@ -102,7 +102,7 @@ def _judge(
     return all(verdicts) if verdicts else None
 
 
-def _use(
+def _use(  # noqa: C901
     node: ast.AST,
     parents: dict[ast.AST, ast.AST],
     context: FunctionContext,
@@ -179,7 +179,7 @@ def _is_asserted(node: ast.AST, parents: dict[ast.AST, ast.AST]) -> bool:
     return isinstance(node, ast.Assert)
 
 
-def _argument(
+def _argument(  # noqa: C901
     call: ast.Call,
     function: ast.expr,
     position: int,

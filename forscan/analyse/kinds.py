@@ -202,7 +202,7 @@ class _Interpreter:
 
     # Expressions.
 
-    def expression(self, node: ast.expr) -> Kind:
+    def expression(self, node: ast.expr) -> Kind:  # noqa: C901
         match node:
             case ast.Constant(value=value):
                 if value is None:

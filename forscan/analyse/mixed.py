@@ -160,7 +160,7 @@ class _Meetings:
         known = frozenset({self.name}) if seen is None else seen
         return frozenset[str]().union(*(self._of(n, known) for n in nodes))
 
-    def _of(self, node: ast.expr, seen: Sources) -> Sources:
+    def _of(self, node: ast.expr, seen: Sources) -> Sources:  # noqa: C901
         match node:
             case ast.Constant() | ast.Compare():
                 return frozenset()

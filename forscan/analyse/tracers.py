@@ -24,7 +24,7 @@ from forscan.syntax.names import is_place, parameters, target_names, walk_scope
 _LOOPS = ("jax.lax.scan", "jax.lax.fori_loop")
 
 
-def is_tracer(
+def is_tracer(  # noqa: C901
     node: ast.expr, context: FunctionContext, state: Collection[str] = (), depth: int = 4
 ) -> bool:
     """Whether an expression of a traced function is an array of JAX for sure.

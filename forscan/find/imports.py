@@ -36,7 +36,7 @@ class Imports:
         self._resolved: dict[ast.expr, str | None] = {}
 
     @cached_property
-    def table(self) -> dict[str, str]:
+    def table(self) -> dict[str, str]:  # noqa: C901
         """Imported or aliased name -> full dotted name."""
         table: dict[str, str] = {}
         for statement in self.statements:

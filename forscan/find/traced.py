@@ -96,7 +96,7 @@ class Traced:
 
     # How a function is found to be traced.
 
-    def _by_definition(
+    def _by_definition(  # noqa: C901
         self,
         function: Function,
         patterns: Patterns,

@@ -124,62 +124,88 @@ class ListUses:
 
     def use(self, node: ast.Name) -> bool:
         """Whether one use can take the array; notes its edit."""
-        whole: ast.expr = node
-        flipped = False
-        parent = self.parents.get(node)
-        if self.is_cut(parent):
+        if self.is_cut(self.parents.get(node)):
             self.plain += 1
             return self.array_items() and self.filled.fresh
-        while True:  # out[::-1], reversed(out), list(reversed(out))
+        whole, flipped = self.in_order(node)
+        match parent := self.parents.get(whole):
+            case ast.comprehension() if self.in_fields(parent, whole, node.id, flipped):
+                return True
+            case _ if self.is_iterated(whole, parent):
+                return self.rows(whole, flipped)
+            case ast.Call(args=[first, *_]) if first is whole:
+                return self.handed(parent, node, flipped)
+            case ast.Starred():
+                return self.spread(self.parents.get(parent), flipped)
+            case ast.Subscript() if parent.value is node:
+                return self.part(parent, node.id)
+        return False
+
+    def in_order(self, node: ast.Name) -> tuple[ast.expr, bool]:
+        """The whole of `out[::-1]`, `reversed(out)`, `list(out)`, and whether that is turned."""
+        whole: ast.expr = node
+        flipped = False
+        while True:
+            parent = self.parents.get(whole)
             if isinstance(parent, ast.Subscript) and ast.unparse(parent.slice) == "::-1":
                 flipped = not flipped
             elif isinstance(parent, ast.Call) and self.is_builtin(parent, "reversed"):
                 flipped = not flipped
             elif not (isinstance(parent, ast.Call) and self.is_builtin(parent, "list", "tuple")):
-                break
-            whole, parent = parent, self.parents.get(parent)
-        if isinstance(parent, ast.comprehension) and parent.iter is whole:
-            order = "[::-1]" if flipped != self.reverse else ""
-            if self.fields().of_all(parent, node.id, order):
-                self.tree = True
-                return True
-        if self.is_iterated(whole, parent):
-            return self.rows(whole, flipped)
-        if isinstance(parent, ast.Call) and parent.args and parent.args[0] is whole:
-            path = self.context.resolve(parent.func)
-            if path in STACKS:
-                self.stacked = self.stacked or path == "jax.numpy.stack"
-                text, items = self.name(flipped), self.filled.values
-                return self.stack(parent, path, text, items, self.array_items())
-            if path in _JOINS and whole is node:
-                self.plain += 1
-                self.stacked = True
-                return True
-            if path == "len" and whole is node:
-                self.plain += 1
-                self.counted = True
-                return True
-            if path == "sum" and whole is node:
-                return self.sum(parent)
-        if isinstance(parent, ast.Starred):
-            call = self.parents.get(parent)
-            if isinstance(call, ast.Call) and self.is_tree_stack(call):
-                self.tree = True
-                self.replace(call, self.tree_name(flipped))
-                return True
-            if isinstance(call, ast.Call) and self.context.resolve(call.func) == "zip":
-                return self.columns(call, flipped)
-        if isinstance(parent, ast.Subscript) and parent.value is whole and whole is node:
-            if self.odd_start:
-                return False
-            part = None if self.reverse else self.fields().of_one(parent, node.id)
-            if part is not None:
-                self.tree = True
-                self.edits.append(part)
-                return True
-            if isinstance(parent.ctx, ast.Load) and not isinstance(parent.slice, ast.Slice):
-                self.plain += 1
-                return self.array_items()
+                return whole, flipped
+            whole = parent
+
+    def in_fields(
+        self, parent: ast.comprehension, whole: ast.expr, name: str, flipped: bool
+    ) -> bool:
+        """`[o["loss"] for o in out]`: one part of every item."""
+        order = "[::-1]" if flipped != self.reverse else ""
+        if parent.iter is not whole or not self.fields().of_all(parent, name, order):
+            return False
+        self.tree = True
+        return True
+
+    def handed(self, call: ast.Call, node: ast.Name, flipped: bool) -> bool:
+        """The list, in whatever order, as the first argument of a function."""
+        path = self.context.resolve(call.func)
+        if path in STACKS:
+            self.stacked = self.stacked or path == "jax.numpy.stack"
+            text, items = self.name(flipped), self.filled.values
+            return self.stack(call, path, text, items, self.array_items())
+        if call.args[0] is not node:
+            return False
+        if path in _JOINS:
+            self.plain += 1
+            self.stacked = True
+            return True
+        if path == "len":
+            self.plain += 1
+            self.counted = True
+            return True
+        return path == "sum" and self.sum(call)
+
+    def spread(self, call: ast.AST | None, flipped: bool) -> bool:
+        """`f(*out)`, where that puts the items together."""
+        if isinstance(call, ast.Call) and self.is_tree_stack(call):
+            self.tree = True
+            self.replace(call, self.tree_name(flipped))
+            return True
+        if isinstance(call, ast.Call) and self.context.resolve(call.func) == "zip":
+            return self.columns(call, flipped)
+        return False
+
+    def part(self, item: ast.Subscript, name: str) -> bool:
+        """`out[k]`, or a part of that item."""
+        if self.odd_start:
+            return False
+        part = None if self.reverse else self.fields().of_one(item, name)
+        if part is not None:
+            self.tree = True
+            self.edits.append(part)
+            return True
+        if isinstance(item.ctx, ast.Load) and not isinstance(item.slice, ast.Slice):
+            self.plain += 1
+            return self.array_items()
         return False
 
     def is_cut(self, part: ast.AST | None) -> bool:

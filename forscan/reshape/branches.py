@@ -116,22 +116,24 @@ class _Body:
         if not all(self.is_array(name, suites) for name in names):
             raise _NoBranch
         test = one_line(code, node.test)
-        weak = [n for n in names if self.starts_as_number(n)]
-        if len(names) == 1:
-            values = [self.single(s, names[0]) for s in suites]
-            if None not in values and _is_of_two_types([expression(v or "") for v in values]):
-                raise _NoBranch
-            if None not in values and weak:
-                # `lax.cond` would keep the type of the number, as the scan's start has it.
-                if not all(_is_tame(v or "") for v in values):
-                    raise _NoBranch
-                return f"{names[0]} = {self.jnp}.where({test}, {values[0]}, {values[1]})"
-            if None not in values:
-                first, second = values
-                return f"{names[0]} = {self.lax}.cond({test}, lambda: {first}, lambda: {second})"
-        if weak:
+        values = [self.single(s, names[0]) for s in suites] if len(names) == 1 else []
+        given = [v for v in values if v is not None]
+        if len(given) == 2:
+            return f"{names[0]} = {self.chosen(test, names[0], *given)}"
+        if any(map(self.starts_as_number, names)):
             raise _NoBranch
         return self.functions(test, suites, names, bound)
+
+    def chosen(self, test: str, name: str, first: str, second: str) -> str:
+        """One of two values of a name."""
+        if _is_of_two_types([expression(first), expression(second)]):
+            raise _NoBranch
+        if not self.starts_as_number(name):
+            return f"{self.lax}.cond({test}, lambda: {first}, lambda: {second})"
+        # `lax.cond` would keep the type of the number, as the scan's start has it.
+        if not _is_tame(first) or not _is_tame(second):
+            raise _NoBranch
+        return f"{self.jnp}.where({test}, {first}, {second})"
 
     def starts_as_number(self, name: str) -> bool:
         """Whether state is a Python number before the loop, whose type is not settled."""

@@ -56,6 +56,34 @@ def peel_first(loop: LoopText, reasons: list[Refusal]) -> Reshaped | None:
     space = _Reader(loop).space()
     if space is None or (space.index and space.index[0] in in_body(loop.node).binds):
         return None
+    halves = _halves(loop, space, reasons)
+    last = _last_index(loop, space)
+    if halves is None or last is None:
+        return None
+    head, body = halves
+    lines = [*space.first, head.text]
+    before = "\n".join(line for line in lines if line)
+    source = loop.context.source
+    above = source.text[: source.start(loop.node)]
+    if before.startswith("def ") and ends_with_statement(above[: above.rfind("\n") + 1]):
+        before = f"\n{before}"
+    text = f"{before}\n{space.rest}\n{indent(body.text if body.statements else 'pass', loop.context.unit)}"
+    text += last
+    start = len(before) + 1
+    if _needs_guard(loop, space, head):
+        unit = loop.context.unit
+        head_line = f"if {space.count} > 0:\n"
+        shifted = before.count("\n") + 2 - sum(not s.strip() for s in before.split("\n"))
+        text = head_line + indent(text, unit)
+        start += len(head_line) + len(unit) * shifted
+    return replace(loop.replaced(text, start), peeled=True)
+
+
+def _halves(loop: LoopText, space: _Space, reasons: list[Refusal]) -> tuple[Code, Code] | None:
+    """The first iteration and the body of the others, each with what is known there.
+
+    None where that does not help, or where something would be lost.
+    """
     trips = space.trips.number if space.trips is not None else None
     if trips is not None and trips < 2:
         return None  # nothing would be left for a loop
@@ -72,25 +100,7 @@ def peel_first(loop: LoopText, reasons: list[Refusal]) -> Reshaped | None:
     body = _without_flags(loop, rest.code, set(later.constants))
     if not set(loop.body.comments()) <= {*head.comments(), *body.comments()}:
         return None  # in a branch that no iteration takes
-    lines = [*space.first, head.text]
-    before = "\n".join(line for line in lines if line)
-    source = loop.context.source
-    above = source.text[: source.start(loop.node)]
-    if before.startswith("def ") and ends_with_statement(above[: above.rfind("\n") + 1]):
-        before = f"\n{before}"
-    text = f"{before}\n{space.rest}\n{indent(body.text if body.statements else 'pass', loop.context.unit)}"
-    last = _last_index(loop, space)
-    if last is None:
-        return None
-    text += last
-    start = len(before) + 1
-    if _needs_guard(loop, space, head):
-        unit = loop.context.unit
-        head_line = f"if {space.count} > 0:\n"
-        shifted = before.count("\n") + 2 - sum(not s.strip() for s in before.split("\n"))
-        text = head_line + indent(text, unit)
-        start += len(head_line) + len(unit) * shifted
-    return replace(loop.replaced(text, start), peeled=True)
+    return head, body
 
 
 def _last_index(loop: LoopText, space: _Space) -> str | None:

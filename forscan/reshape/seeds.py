@@ -52,7 +52,7 @@ def _comes_first(loop: LoopText, name: str) -> bool:
     return isinstance(first, ast.Assign | ast.AugAssign) and name in binds(first)
 
 
-def _shapes(loop: LoopText, node: ast.expr, name: str) -> Iterator[str]:
+def _shapes(loop: LoopText, node: ast.expr, name: str) -> Iterator[str]:  # noqa: C901
     """The shapes that broadcast to that of an expression.
 
     Raises:

@@ -31,7 +31,7 @@ def same_structure(old: Any, new: Any) -> bool:
     return same_node and all(map(same_structure, mine, theirs))
 
 
-def same_value(a: Any, b: Any) -> bool:
+def same_value(a: Any, b: Any) -> bool:  # noqa: C901
     """Whether two Python values are the same, whichever version made them."""
     if a is b:
         return True
