@@ -30,7 +30,7 @@ from forscan.reshape.table import IMPROVEMENTS, STRATEGIES
 from forscan.restyle import restyle
 from forscan.selfcheck import lost_comments
 from forscan.syntax.code import ends_with_statement, indent
-from forscan.syntax.names import Fresh
+from forscan.syntax.fresh import Fresh
 from forscan.syntax.source import Edit, apply_edits
 from forscan.writers import for_stmt as write_for
 from forscan.writers import fori_loop as write_fori

@@ -17,8 +17,8 @@ from forscan.find.functions import Function, Functions, local_names
 from forscan.find.imports import Imports
 from forscan.find.traced import Traced
 from forscan.model import Spelling
+from forscan.syntax.fresh import Fresh
 from forscan.syntax.names import (
-    Fresh,
     all_names,
     annotations_of,
     bindings,

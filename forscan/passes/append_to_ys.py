@@ -14,7 +14,8 @@ from forscan.passes.idle import idle_start
 from forscan.passes.list_uses import ListUses
 from forscan.refusal import refuse
 from forscan.syntax.code import one_line, removal, without_names
-from forscan.syntax.names import binds, names_in, reads, singular
+from forscan.syntax.fresh import singular
+from forscan.syntax.names import binds, names_in, reads
 from forscan.syntax.source import Edit
 
 

@@ -12,7 +12,7 @@ from forscan.analyse.use import Kind, Use
 from forscan.find.context import FunctionContext
 from forscan.find.sites import Site
 from forscan.model import Loop, Reading, Spelling
-from forscan.syntax.names import Fresh
+from forscan.syntax.fresh import Fresh
 from forscan.syntax.source import Edit
 
 

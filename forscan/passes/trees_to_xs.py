@@ -11,7 +11,8 @@ from forscan.model import Element
 from forscan.passes.draft import Draft
 from forscan.passes.hoist import only_assigned
 from forscan.syntax.code import one_line
-from forscan.syntax.names import parameters, reads, singular
+from forscan.syntax.fresh import singular
+from forscan.syntax.names import parameters, reads
 from forscan.syntax.walk import walk_all
 
 

@@ -19,7 +19,8 @@ from forscan.find.context import FunctionContext
 from forscan.model import Counter, Element, Refusal, Refused, Spelling
 from forscan.readers.bounds import is_integer
 from forscan.syntax.code import one_line
-from forscan.syntax.names import Fresh, reads, target_names
+from forscan.syntax.fresh import Fresh
+from forscan.syntax.names import reads, target_names
 from forscan.syntax.parsing import parse_expression
 from forscan.syntax.slices import uncut
 from forscan.syntax.walk import walk

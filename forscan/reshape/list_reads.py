@@ -15,7 +15,7 @@ from forscan.model import Refusal
 from forscan.reshape.shift import edited_part, shifted
 from forscan.reshape.site import LoopText, Reshaped
 from forscan.syntax.code import Code, indent, one_line
-from forscan.syntax.names import singular
+from forscan.syntax.fresh import singular
 from forscan.syntax.source import Edit
 from forscan.syntax.walk import walk_all
 

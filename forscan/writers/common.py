@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from forscan.model import Refusal
-from forscan.syntax.names import Fresh
+from forscan.syntax.fresh import Fresh
 
 NO_LAMBDA = Refusal(
     "FSC304",

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 from forscan.model import Carry, Element, Loop, Output, Spelling
 from forscan.syntax.code import expression, indent
-from forscan.syntax.names import Fresh, reads
+from forscan.syntax.fresh import Fresh
+from forscan.syntax.names import reads
 from forscan.syntax.parsing import parse
 from forscan.syntax.rename import renamed
 from forscan.syntax.slices import reversed_of, uncut

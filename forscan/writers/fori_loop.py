@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from forscan.model import Loop, Refusal, Refused, Spelling
 from forscan.syntax.code import indent
-from forscan.syntax.names import Fresh
+from forscan.syntax.fresh import Fresh
 from forscan.writers.common import may_forget, packed, parameter, spaced
 
 

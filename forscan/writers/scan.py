@@ -6,7 +6,7 @@ import ast
 
 from forscan.model import Loop, Refusal, Refused, Spelling
 from forscan.syntax.code import Code, expression, indent, one_line
-from forscan.syntax.names import Fresh
+from forscan.syntax.fresh import Fresh
 from forscan.writers.common import NO_LAMBDA, may_forget, packed, parameter, spaced
 
 
