@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from forscan.config import Config
-from forscan.find.context import ModuleContext
 from forscan.find.indirect import IndirectUse, indirect_uses
+from forscan.find.module import ModuleContext
 from forscan.find.sites import LAX_LOOPS, Site, find_sites
 from forscan.plan import FORMS
 from forscan.syntax.walk import walk

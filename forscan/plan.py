@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from forscan.analyse.effects import once_traced
 from forscan.analyse.interest import computes_nothing, handles_objects
 from forscan.config import Config
-from forscan.find.context import parse_module
 from forscan.find.heads import IN_CLASS, is_in_class, unreadable_head
+from forscan.find.module import parse_module
 from forscan.find.sites import Site, find_sites
 from forscan.format import fit
 from forscan.model import Loop, Reading, Refusal, Refused, Spelling

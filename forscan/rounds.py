@@ -16,7 +16,7 @@ from forscan.analyse.size import size_of
 from forscan.chosen import LOOPS, Place, choose
 from forscan.config import Config
 from forscan.facts import Facts
-from forscan.find.context import ModuleContext, parse_module
+from forscan.find.module import ModuleContext, parse_module
 from forscan.find.sites import Site, find_sites
 from forscan.model import Refusal, Refused
 from forscan.moved import found_again, place_before, place_behind, taken_along

@@ -277,7 +277,7 @@ def _summary(job: Job, content: bytes) -> Summary | None:
     """The sum of a file that may hold traced code; None where it holds none."""
     if b"jax" not in content and job.path.name != "__init__.py":  # that hands names on
         return None
-    from forscan.find.context import parse_module
+    from forscan.find.module import parse_module
     from forscan.find.project import summary
     from forscan.syntax.source import Source
 

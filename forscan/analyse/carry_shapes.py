@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from forscan.analyse.carries import Carries
 from forscan.analyse.trip_count import literal_int
-from forscan.find.context import ModuleContext
+from forscan.find.module import ModuleContext
 from forscan.refusal import Refusal, refuse
 from forscan.syntax.names import names_in, reads
 from forscan.syntax.walk import walk

@@ -6,8 +6,9 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from forscan.find.context import FunctionContext, ModuleContext
+from forscan.find.context import FunctionContext
 from forscan.find.functions import Function, local_names
+from forscan.find.module import ModuleContext
 from forscan.find.sites import LAX_LOOPS
 from forscan.model import Refusal
 

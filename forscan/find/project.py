@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from forscan.find.context import ModuleContext
 from forscan.find.functions import Function
+from forscan.find.module import ModuleContext
 from forscan.find.traced import CALLABLE
 from forscan.syntax.names import dotted
 

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from forscan.find.context import FunctionContext, ModuleContext
+from forscan.find.context import FunctionContext
 from forscan.find.functions import Function
+from forscan.find.module import ModuleContext
 
 LAX_LOOPS = {
     f"jax.lax.{name}": name

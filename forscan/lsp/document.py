@@ -12,7 +12,7 @@ from pathlib import Path
 from forscan.api import Tentative, convert_bytes, convert_tentatively
 from forscan.chosen import LOOPS
 from forscan.config import Config
-from forscan.find.context import parse_module
+from forscan.find.module import parse_module
 from forscan.find.sites import Site, find_sites
 from forscan.prefilter import is_quiet
 from forscan.syntax.source import Source, SourceError
