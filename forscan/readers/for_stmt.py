@@ -28,7 +28,8 @@ from forscan.find.sites import Site
 from forscan.model import Carry, Loop, Refusal, Refused
 from forscan.passes.draft import Draft
 from forscan.readers.for_text import colon_line, else_suite, header_comments
-from forscan.readers.space import Space, read_space
+from forscan.readers.iterables import read_space
+from forscan.readers.space import Space
 from forscan.refusal import refuse
 from forscan.syntax.code import Code, expression, suite
 from forscan.syntax.names import in_body
