@@ -114,6 +114,8 @@ class Conversion:
             pass
         for pending in self.pending:
             self._refuse(pending, *(pending.waits or (internal("the loop was not found again"),)))
+        if self.rounds and any(s.function is None and s.line is None for s in selections):
+            self._look_again(content)
         text = self.source.text
         result = FileResult(
             self.path,
@@ -150,6 +152,26 @@ class Conversion:
             suppressed = self.suppressions.at(use.node.lineno)
             self._refuse(_Pending(0, outcome, suppressed), use.reason)
         return tuple(chosen.missing)
+
+    def _look_again(self, content: bytes) -> None:
+        """Converts what other conversions have made convertible, as a second run would.
+
+        These are loops beside a converted one, and copies of loops that stood in it. Only the
+        statements of the module that have changed are looked at.
+        """
+        again = Conversion(self.source, self.path, self.config, self.facts)
+        again.run(content, (Selection(touched=_changed_lines(self.original, self.source)),))
+        converted = {
+            self._placed_at(self.source.at(o.span.line, o.span.column)): o.assumptions
+            for o in again.done
+            if o.status is Status.CONVERTED
+        }
+        for number, o in enumerate(self.done):
+            assumptions = converted.get((o.span.line, o.span.column))
+            if assumptions is not None and o.status is not Status.CONVERTED:
+                done = replace(o, status=Status.CONVERTED, reasons=(), assumptions=assumptions)
+                self.done[number] = done
+        self.source = again.source
 
     def _suppressed(self, site: Site) -> Suppressed:
         return self.suppressions.at(site.statement.lineno, site.node.lineno)
@@ -302,11 +324,14 @@ class Conversion:
         """A reason with its place in the file as it was, the column in characters."""
         if reason.line is None or reason.column is None:
             return reason
-        offset = self.source.offset(reason.line, reason.column - 1)
+        line, column = self._placed_at(self.source.offset(reason.line, reason.column - 1))
+        return replace(reason, line=line, column=column)
+
+    def _placed_at(self, offset: int) -> tuple[int, int]:
+        """The line and the column in the file as it was of a place in the text as it is."""
         for edits, before in reversed(self.rounds):
             offset = place_before(offset, edits, before)
-        line, column = self.original.position(offset)
-        return replace(reason, line=line, column=column)
+        return self.original.position(offset)
 
     def _skip(self, pending: _Pending, reason: Refusal) -> None:
         self.done.append(replace(pending.outcome, status=Status.SKIPPED, reasons=(reason,)))
@@ -333,6 +358,13 @@ class Conversion:
         for pending in self.pending:
             pending.offset = found.get(pending.offset, after(pending.offset))
             pending.waits = ()
+
+
+def _changed_lines(before: Source, after: Source) -> frozenset[int]:
+    """The lines of the module's statements that are not as they were."""
+    known = {before.segment(statement) for statement in before.parse().body}
+    changed = (s for s in after.parse().body if after.segment(s) not in known)
+    return frozenset(n for s in changed for n in range(s.lineno, (s.end_lineno or s.lineno) + 1))
 
 
 def _unique(edits: list[Edit]) -> list[Edit]:

@@ -63,6 +63,10 @@ class Text:
         line = bisect.bisect_right(self.line_starts, offset)
         return line, offset - self.line_starts[line - 1] + 1
 
+    def at(self, line: int, column: int) -> int:
+        """The offset of a 1-based line and column, in characters."""
+        return self.line_starts[line - 1] + column - 1
+
     def start(self, node: ast.expr | ast.stmt) -> int:
         return self.offset(node.lineno, node.col_offset)
 
