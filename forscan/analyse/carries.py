@@ -126,7 +126,9 @@ class Carries:
                 return name in given
             case ast.Name(id=name):
                 before = [] if name in self.context.parameters else self.starts(name)
-                return depth > 0 and len(before) == 1 and self._is_weak(before[0], None, depth - 1)
+                same = [{name} if name in names_in(v) else None for v in before]  # t = t + 0.1
+                weak = (self._is_weak(v, g, depth - 1) for v, g in zip(before, same, strict=True))
+                return depth > 0 and bool(before) and all(weak)
             case ast.Call(args=arguments, keywords=[]) if arguments:
                 if self.context.resolve(node.func) == "jax.numpy.where":
                     return all(self._is_weak(a, given, depth) for a in arguments[1:])
@@ -189,11 +191,11 @@ class Carries:
                 return self.context.is_bare(whole)
             case ast.Call(func=ast.Name(id=made)) if made[:1].isupper():  # State(0.5, x)
                 fields = [*start.args, *(k.value for k in start.keywords)]
-                return any(map(self._is_made_weak, fields))
+                return any(self.may_be_weak(field, depth) for field in fields)
             case ast.Call(args=[_, *_] as given, keywords=[]) if self._keeps_weak(start.func, 1):
                 return all(self.may_be_weak(argument, depth) for argument in given)
             case ast.Tuple(elts=fields):
-                return any(map(self._is_made_weak, fields))
+                return any(self.may_be_weak(field, depth) for field in fields)
             case ast.BinOp(left=left, op=op, right=right) if not isinstance(op, ast.MatMult):
                 sides = [s for s in (left, right) if not isinstance(s, ast.Constant)]
                 return all(self.may_be_weak(side, depth) for side in sides)

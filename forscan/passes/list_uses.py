@@ -61,7 +61,7 @@ class ListUses:
             self.reverse, self.edits = False, []
             fine = [self.use(node) for node in uses]
         behind = all(n.lineno > draft.statement.lineno for n in filled.uses)
-        whole = filled.fresh or (filled.seeded and not self.tree)
+        whole = filled.fresh or (filled.seeded and not self.tree and (bool(uses) or proven))
         mixed = self.tree and bool(self.plain)  # a tree of stacks has no length and no items
         counted = self.counted and not (proven or self.stacked)
         self.as_array = whole and behind and all(fine) and not (mixed or counted)
