@@ -198,7 +198,7 @@ def _of_other_values(
             end, targets = statement.end_lineno, statement.targets
             break
     else:  # the list itself may be seen in the next round of a loop around
-        if _is_nested(loop, context):
+        if is_nested(loop, context):
             return set()
     return {
         n
@@ -208,7 +208,8 @@ def _of_other_values(
     }
 
 
-def _is_nested(loop: ast.For, context: FunctionContext) -> bool:
+def is_nested(loop: ast.For, context: FunctionContext) -> bool:
+    """Whether another loop of the function stands around a loop."""
     around = context.parent(loop)
     while around is not context.node and not isinstance(around, ast.For | ast.While):
         around = context.parent(around)

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from itertools import count
 
 from forscan.analyse.carries import GIVES_INTEGERS, Carries
+from forscan.analyse.lists import is_nested
 from forscan.analyse.static_values import STATIC_ATTRIBUTES
 from forscan.refusal import Refusal, refuse
 from forscan.syntax.names import parameters
@@ -229,11 +230,19 @@ class _Meetings:
         if self.first and name in self.carries.carried:
             values = self.carries.starts(name)
         else:
-            values = [*context.values.get(name, []), *self.carries.updates(name)]
+            given = [v for v in context.values.get(name, []) if self._is_seen(v)]
+            values = [*given, *self.carries.updates(name)]
         if name in self.carries.targets:
             values.append(self.carries.loop.iter)
         own = {name} if name in context.parameters or not values else set()
         return self._of_all(values, seen | {name}).union(own)
+
+    def _is_seen(self, value: ast.expr) -> bool:
+        """Whether a value is given before the loop or in it, or comes round in one around it."""
+        end = self.carries.loop.end_lineno
+        return (
+            end is None or value.lineno <= end or is_nested(self.carries.loop, self.carries.context)
+        )
 
 
 def _is_dtype(node: ast.expr) -> bool:
