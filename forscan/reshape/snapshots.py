@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, replace
 
+from forscan.analyse.items import is_array_expression
 from forscan.analyse.lists import appended, block_of, given_value
 from forscan.analyse.trip_count import extent, literal_int
 from forscan.model import Refusal
@@ -249,6 +250,9 @@ def _chosen(loop: LoopText, branch: ast.If, names: list[str], part: _Part) -> Re
         return None  # a function would keep the name to itself
     if (given and len(names) > 1) or loop.index in reads(branch.body):
         return None  # each list would need what is given; the index is a number no more
+    values = [step[1] for s in appends if (step := appended(s)) is not None]
+    if not all(is_array_expression(v, branch.body, loop.context) for v in values):
+        return None  # a part of a tree of stacks is cut out leaf by leaf
     lines: list[str] = []
     for statement in appends:
         if lines or branch is not loop.body.statements[0]:
@@ -274,15 +278,13 @@ def _conditional(
     spelling, unit = loop.context.module.spelling(loop.node.body[0]), loop.context.unit
     jax, jnp, body = spelling.jax, spelling.jnp, loop.body
     logged = loop.context.fresh.name("logged", f"{name}_here")
-    several = isinstance(value, ast.Tuple | ast.Dict | ast.List)
-    zeros = f"{jax}.tree.map({jnp}.zeros_like, " if several else f"{jnp}.zeros_like("
     return [
         f"def {logged}():",
         *(indent(body.segment(s), unit) for s in given),
         indent(f"return {one_line(body, value)}", unit),
         "",
         f"{name}.append({spelling.lax}.cond({one_line(body, test)}, {logged}, "
-        f"lambda: {zeros}{jax}.eval_shape({logged}))))",
+        f"lambda: {jnp}.zeros_like({jax}.eval_shape({logged}))))",
     ]
 
 
