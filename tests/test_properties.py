@@ -248,7 +248,7 @@ def _step(found: Examined, source: str, to: str, chain: str) -> str | None:
         return None
     assert found.old is not None
     wrong = _types_differ(found.old.shape, new.shape)
-    if wrong is not None and _is_of_nothing(wrong) and _may_meet_nothing(found.program, result):
+    if wrong is not None and _is_of_nothing(wrong) and _may_meet_nothing(found):
         wrong = f"{wrong[0]}, as declared", wrong[1]
     if wrong is not None:
         faults.append(Fault(*wrong[:1], chain, wrong[1], after))
@@ -263,10 +263,11 @@ def _is_of_nothing(wrong: tuple[str, str]) -> bool:
     return wrong[0] == "dtype" or bool(pattern and re.search(pattern, wrong[1]))
 
 
-def _may_meet_nothing(program: Program, result: FileResult) -> bool:
+def _may_meet_nothing(found: Examined) -> bool:
     """Whether loops are so short that a number stays one, and a conversion has said so."""
-    said = any("assumes" in a for o in result.outcomes for a in o.assumptions)
-    return said and re.search(r"^N = [012]$", program.source, re.MULTILINE) is not None
+    outcomes = [o for done in found.outcomes.values() for o in done]
+    said = any("assumes" in a for o in outcomes for a in o.assumptions)
+    return said and re.search(r"^N = [012]$", found.program.source, re.MULTILINE) is not None
 
 
 def _types_differ(old: Any, new: Any) -> tuple[str, str] | None:
