@@ -19,7 +19,7 @@ from forscan.analyse.carries import GIVES_INTEGERS, Carries
 from forscan.analyse.lists import is_nested
 from forscan.analyse.static_values import STATIC_ATTRIBUTES
 from forscan.refusal import Refusal, refuse
-from forscan.syntax.names import parameters
+from forscan.syntax.names import parameters, target_names
 from forscan.syntax.walk import walk_all
 
 Sources = frozenset[str]
@@ -233,7 +233,8 @@ class _Meetings:
             given = [v for v in context.values.get(name, []) if self._is_seen(v)]
             values = [*given, *self.carries.updates(name)]
         if name in self.carries.targets:
-            values.append(self.carries.loop.iter)
+            loop = self.carries.loop
+            values.append(_iterated(name, loop.target, loop.iter))
         own = {name} if name in context.parameters or not values else set()
         return self._of_all(values, seen | {name}).union(own)
 
@@ -243,6 +244,18 @@ class _Meetings:
         return (
             end is None or value.lineno <= end or is_nested(self.carries.loop, self.carries.context)
         )
+
+
+def _iterated(name: str, target: ast.expr, iterable: ast.expr) -> ast.expr:
+    """What the items of a name come from: its own part of a zip."""
+    match target, iterable:
+        case ast.Tuple(elts=[_, item]), ast.Call(func=ast.Name(id="enumerate"), args=[items, *_]):
+            return _iterated(name, item, items)
+        case ast.Tuple(elts=items), ast.Call(func=ast.Name(id="zip"), args=parts):
+            for item, part in zip(items, parts, strict=False):
+                if name in target_names(item):
+                    return _iterated(name, item, part)
+    return iterable
 
 
 def _is_dtype(node: ast.expr) -> bool:
