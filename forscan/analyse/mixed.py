@@ -13,6 +13,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import count
 
 from forscan.analyse.carries import GIVES_INTEGERS, Carries
@@ -122,7 +123,7 @@ class _Meetings:
                 if met and _FULL not in met and final - met:
                     yield _Meeting(node, met, final - met)
 
-    @property
+    @cached_property
     def taken(self) -> Sources:
         """The sources that the state takes its type from in the body."""
         return self._of_all(self.carries.updates(self.name))

@@ -54,7 +54,7 @@ def _related(
 def _of_comment(comment: Refusal, document: Document, positions: Positions) -> lsp.Diagnostic:
     assert comment.line is not None and comment.column is not None
     source = document.source
-    start = source.line_starts[comment.line - 1] + comment.column - 1
+    start = source.at(comment.line, comment.column)
     return lsp.Diagnostic(
         range=positions.range(start, source.line_end(start)),
         message=comment.message,

@@ -35,7 +35,7 @@ class Positions:
 
     def point(self, line: int, column: int) -> lsp.Range:
         """An empty range at a line and a column that count characters, from 1."""
-        offset = self.text.line_starts[line - 1] + column - 1
+        offset = self.text.at(line, column)
         return self.range(offset, offset)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 
 from forscan.analyse.trip_count import Extent, definition
 from forscan.find.context import FunctionContext
@@ -61,12 +62,17 @@ def constant(target: ast.expr, node: ast.expr, context: FunctionContext, jnp: st
         return None
     if not isinstance(rows, tuple | list) or not isinstance(target, ast.Name) or not rows:
         return None
-    kinds = {type(r) for r in rows}
-    if len(kinds) != 1 or not kinds <= {int, float, complex}:
+    if not _are_alike(rows):
         return None
     source = f"{jnp}.stack({node.id})"
     element = Element(target.id, source, number=type(rows[0]))
     return Space(elements=(element,), trips=(Extent("", len(rows)),))
+
+
+def _are_alike(values: Iterable[object]) -> bool:
+    """Whether they are numbers of one kind."""
+    kinds = {type(v) for v in values}
+    return len(kinds) == 1 and kinds <= {int, float, complex}
 
 
 def _column(jnp: str, node: ast.expr, values: list[object]) -> str:
@@ -75,8 +81,7 @@ def _column(jnp: str, node: ast.expr, values: list[object]) -> str:
     Raises:
       Refused: they are of several kinds.
     """
-    kinds = {type(v) for v in values}
-    if len(kinds) != 1 or not kinds <= {int, float, complex}:
+    if not _are_alike(values):
         raise unlike(
             "FSC205",
             node,

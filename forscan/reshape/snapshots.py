@@ -112,6 +112,10 @@ def _parts_of(branch: ast.If) -> tuple[list[ast.stmt], list[ast.stmt]]:
     return branch.body[:first], branch.body[first:]
 
 
+def _values(appends: list[ast.stmt]) -> list[ast.expr]:
+    return [step[1] for s in appends if (step := appended(s)) is not None]
+
+
 def _is_ours(loop: LoopText, name: str) -> bool:
     """Whether a name is an empty list when the loop begins, that the loop has no other use for."""
     block = block_of(loop.node, loop.context)
@@ -229,8 +233,8 @@ def _in_blocks(loop: LoopText, branch: ast.If, part: _Part, stop: ast.expr) -> R
 
 def _thinned(loop: LoopText, branch: ast.If, names: list[str], part: _Part) -> Reshaped | None:
     """The loop that appends always, and the part of each list that is wanted."""
-    values = [step[1] for s in branch.body if (step := appended(s)) is not None]
-    if _parts_of(branch)[0] or not all(_is_tame(loop, n) for n in walk_all(values)):
+    given, appends = _parts_of(branch)
+    if given or not all(_is_tame(loop, n) for n in walk_all(_values(appends))):
         return None
     body: Code = loop.body
     inner = suite_of(body, branch.body)
@@ -250,8 +254,7 @@ def _chosen(loop: LoopText, branch: ast.If, names: list[str], part: _Part) -> Re
         return None  # a function would keep the name to itself
     if (given and len(names) > 1) or loop.index in reads(branch.body):
         return None  # each list would need what is given; the index is a number no more
-    values = [step[1] for s in appends if (step := appended(s)) is not None]
-    if not all(is_array_expression(v, branch.body, loop.context) for v in values):
+    if not all(is_array_expression(v, branch.body, loop.context) for v in _values(appends)):
         return None  # a part of a tree of stacks is cut out leaf by leaf
     lines: list[str] = []
     for statement in appends:

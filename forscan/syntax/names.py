@@ -6,11 +6,12 @@ import ast
 import builtins
 from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 from forscan.syntax.walk import SCOPES, children, walk, walk_own
 
+_Node = TypeVar("_Node", bound=ast.AST)
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
@@ -268,15 +269,12 @@ def _free_names(node: FunctionNode) -> dict[str, None]:
 
 def declared_outside(body: Iterable[ast.AST]) -> set[str]:
     """Names under `global` or `nonlocal` anywhere in the body."""
-    found: set[str] = set()
-    stack: list[Any] = list(body)
-    while stack:
-        node = stack.pop()
-        if isinstance(node, ast.Global | ast.Nonlocal):
-            found.update(node.names)
-        elif type(node) in _HOLDING:
-            stack += _inside(node)
-    return found
+    return {
+        name
+        for node in _statements(body, _HOLDING)
+        if isinstance(node, ast.Global | ast.Nonlocal)
+        for name in node.names
+    }
 
 
 def _comprehension_reads(node: ast.expr) -> dict[str, None]:
@@ -303,17 +301,22 @@ def walk_scope(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
 
 def own_statements(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
     """The statements of a scope, not those inside nested functions and classes."""
+    return _statements(body, _COMPOUND)
+
+
+def _statements(body: Iterable[_Node], opened: Container[type[ast.AST]]) -> Iterator[_Node]:
+    """The statements of a suite, and those inside statements of the kinds that are opened."""
     stack = list(body)[::-1]
     while stack:
         node = stack.pop()
         yield node
-        if type(node) in _COMPOUND:
+        if type(node) in opened:
             stack.extend(reversed(_inside(node)))
 
 
-def _inside(node: ast.stmt) -> list[ast.stmt]:
-    """The statements right in a compound statement."""
-    found: list[ast.stmt] = []
+def _inside(node: ast.AST) -> list[Any]:
+    """The statements right in another one."""
+    found: list[Any] = []
     for suite in ("body", "handlers", "cases", "orelse", "finalbody"):
         for part in getattr(node, suite, ()):
             found += [part] if isinstance(part, ast.stmt) else part.body
