@@ -19,7 +19,8 @@ class Value:
       kind: "array", "numpy", "number", "None", "list", "tuple", "tree" or "other".
       type: everything that must agree for two values to be of one type: shape, dtype and
         weak type of an array, structure and leaves of a tree.
-      scalar: whether it is a number or an array without axes.
+      dtype: of a number or an array.
+      shape: of a number or an array, as `[3, 4]`; "" for what is neither.
       weak: whether it is a Python number or a weakly typed array.
       length: of the leading axis, or of a list or tuple.
       item: for a list or tuple, the one type of all its items, None where they differ or
@@ -29,11 +30,17 @@ class Value:
 
     kind: str
     type: str
-    scalar: bool = False
+    dtype: str = ""
+    shape: str = ""
     weak: bool = False
     length: int | None = None
     item: Value | None = None
     columns: bool = False
+
+    @property
+    def scalar(self) -> bool:
+        """Whether it is a number or an array without axes."""
+        return self.shape == "[]"
 
     @property
     def is_array(self) -> bool:
@@ -66,15 +73,20 @@ class Seen:
     def keeps_type(self, function: str, name: str) -> bool:
         """Whether state can be carried as it is: its type never changes, or a scan sees to it.
 
-        A scan gives a weakly typed scalar start the dtype that the body makes of it.
+        A scan gives a weakly typed start the dtype that the body makes of it, and what
+        becomes weakly typed the dtype that it has.
         """
         place = (function, name)
         start, rest = _only(self.first.get(place)), self.later.get(place)
         if start is None or rest is None:
             return False
-        promoted = {v for v in rest if not v.weak}
-        scalars = start.scalar and start.weak and all(v.scalar for v in rest)
-        return rest == {start} or (scalars and len(promoted) <= 1)
+        if rest == {start}:
+            return True
+        if not all(v.is_array and v.shape == start.shape for v in (start, *rest)):
+            return False
+        if start.weak:
+            return len({v.dtype for v in rest if not v.weak}) <= 1
+        return {v.dtype for v in rest} == {start.dtype}
 
     def settles(self, function: str, name: str) -> bool:
         """Whether the first iteration gives state the one type that it has from then on."""

@@ -29,7 +29,7 @@ from forscan.reshape.site import LoopText, Reshaped
 from forscan.reshape.table import IMPROVEMENTS, STRATEGIES
 from forscan.restyle import restyle
 from forscan.selfcheck import lost_comments
-from forscan.syntax.code import ends_with_statement, indent
+from forscan.syntax.code import dedent, ends_with_statement, indent
 from forscan.syntax.fresh import Fresh
 from forscan.syntax.source import Edit, apply_edits
 from forscan.writers import for_stmt as write_for
@@ -191,10 +191,27 @@ def _plan_of(site: Site, config: Config, reshaped: Reshaped | None, depth: int) 
         if reshaped.inner:
             reshaped = _with_inner(site, config, reshaped, depth)
         plan = make_plan(_site_in(site, config, reshaped, reshaped.start), config, depth - 1)
-        composed = tuple(compose(reshaped.edit, plan.edits))
+        composed = tuple(_fitted(e, site, config) for e in compose(reshaped.edit, plan.edits))
         return _with_comments(site, Plan(composed, plan.assumptions))
     except (Refused, NoCandidate):
         return None
+
+
+def _fitted(edit: Edit, site: Site, config: Config) -> Edit:
+    """An edit whose generated lines are no longer than is asked for."""
+    source = site.context.source
+    indentation = source.indentation(source.start(site.node))
+    text = edit.new.replace("\r\n", "\n")
+    lines = text.split("\n")
+    if all(len(line) <= config.line_length for line in lines):
+        return edit
+    if "\r" in text or not all(line.startswith(indentation) for line in lines if line):
+        return edit
+    width = config.line_length - len(indentation)
+    text = indent(
+        fit(dedent(text, indentation), width, source.authored or source.text), indentation
+    )
+    return replace(edit, new=source.as_there(text, edit.start))
 
 
 def _with_inner(site: Site, config: Config, reshaped: Reshaped, depth: int) -> Reshaped:

@@ -80,6 +80,15 @@ class State(NamedTuple):
 """
 
 
+_LIST_GROWS = {
+    "{0}.append({1})": 24, "{0} += [{1}]": 4, "{0}.insert(0, {1})": 2, "{0} = {0} + [{1}]": 2,
+    "{0} = [*{0}, {1}]": 2, "{0} = [{1}] + {0}": 1, "{0} = [{1}, *{0}]": 1, "{0} += ({1},)": 1,
+}  # fmt: skip
+_TUPLE_GROWS = {
+    "{0} += ({1},)": 2, "{0} = (*{0}, {1})": 2, "{0} = {0} + ({1},)": 2, "{0} = ({1}, *{0})": 1,
+}  # fmt: skip
+
+
 class _Maker:
     def __init__(self, seed: int) -> None:
         self.seed = seed
@@ -687,12 +696,15 @@ class _Maker:
         self.note("append")
         rank = self.pick([0, 1])
         make = self.vector if rank else self.scalar
-        seed = self.pick([f"[{make(0)}]", "[]"], [1, 5])
-        if seed != "[]":
+        styles = self.pick([_LIST_GROWS, _TUPLE_GROWS], [5, 1])
+        left, right = "[]" if styles is _LIST_GROWS else "()"
+        seed = self.pick([make(0), ""], [1, 5])
+        if seed:
             self.note("seeded list")
-        self.emit(f"{name} = {seed}")
-        inside = seed != "[]" and self.chance(0.5)
-        style = self.pick([0, 1, 2, 3], [12, 2, 1, 1])
+            seed += "," * (left == "(")
+        self.emit(f"{name} = {left}{seed}{right}")
+        inside = seed != "" and self.chance(0.5)
+        style = self.pick(list(styles), list(styles.values()))
         tuples = self.chance(0.12)
         self._after_append(name, rank, tuples)
 
@@ -704,11 +716,7 @@ class _Maker:
             if tuples:
                 self.note("tuples appended")
                 e = f"({e}, {self.scalar(1)})"
-            self.emit(
-                [f"{name}.append({e})", f"{name} += [{e}]", f"{name}.insert(0, {e})"][style]
-                if style < 3
-                else f"{name} = {name} + [{e}]"
-            )
+            self.emit(style.format(name, e))
 
         return update
 

@@ -157,7 +157,7 @@ def in_range(source: str, call: str) -> bool:
     module = load(source.encode(), PATH)
     name, args, _ = arguments(module, call)
     plain = [
-        np.asarray(a).view(_Strict) if isinstance(a, jax.Array) and a.ndim and _numbers(a) else a
+        np.array(a).view(_Strict) if isinstance(a, jax.Array) and a.ndim and _numbers(a) else a
         for a in args
     ]
     try:

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from forscan.analyse.carries import Carries
+from forscan.analyse.lists import together
 from forscan.analyse.trip_count import literal_int
 from forscan.find.module import ModuleContext
 from forscan.refusal import Refusal, refuse
@@ -31,7 +32,8 @@ def no_array(carries: Carries, name: str, start: ast.expr) -> Iterator[Refusal]:
     """State that Python builds: a tuple that grows, a set, a function that is wrapped."""
     made = isinstance(start, ast.Tuple | ast.List | ast.JoinedStr)
     grows = any(
-        isinstance(u, ast.BinOp) and name in names_in(u) and (made or _adds_items(u))
+        (isinstance(u, ast.BinOp) and name in names_in(u) and (made or _adds_items(u)))
+        or _takes_itself_in(u, name)
         for u in carries.updates(name)
     )
     function = _is_function(carries, start) or _is_called(carries, name)
@@ -43,6 +45,13 @@ def no_array(carries: Carries, name: str, start: ast.expr) -> Iterator[Refusal]:
             f"{name} is {what}: a scan's carry is made of arrays of one type",
             "Keep the Python loop.",
         )
+
+
+def _takes_itself_in(update: ast.expr, name: str) -> bool:
+    """`[*ys, y]`: all that there was before, and something else."""
+    items = together(update)
+    spread = [i.value for i in items if isinstance(i, ast.Starred)]
+    return len(items) > 1 and any(isinstance(v, ast.Name) and v.id == name for v in spread)
 
 
 def no_pytree(carries: Carries, name: str, start: ast.expr) -> Iterator[Refusal]:

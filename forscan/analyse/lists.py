@@ -1,4 +1,4 @@
-"""Lists that a loop fills: where they come from, how they grow, how they are used."""
+"""Lists and tuples that a loop fills: where they come from, how they grow, how they are used."""
 
 from __future__ import annotations
 
@@ -15,8 +15,11 @@ from forscan.syntax.walk import walk, walk_all
 class FilledList:
     """A local list that each iteration appends to, once or several times.
 
+    A tuple that grows by `ys = (*ys, y)` or `ys += (y,)` is one as well.
+
     Attributes:
       name: of the list.
+      kind: "list" or "tuple".
       definition: the statement that makes it.
       appends: the statements of the body that let it grow, in order.
       values: what each of them appends.
@@ -30,6 +33,7 @@ class FilledList:
     """
 
     name: str
+    kind: str
     definition: ast.Assign
     appends: tuple[ast.stmt, ...]
     values: tuple[ast.expr, ...]
@@ -51,7 +55,10 @@ class FilledList:
 
 
 def appended(statement: ast.stmt) -> tuple[str, ast.expr] | None:
-    """The list and the value of `out.append(v)`, `out += [v]`, `out = out + [v]`."""
+    """The list and the value of `out.append(v)`, `out += [v]`, `out = out + [v]`, `out = [*out, v]`.
+
+    The last three of tuples as well.
+    """
     match statement:
         case ast.Expr(
             value=ast.Call(
@@ -59,18 +66,62 @@ def appended(statement: ast.stmt) -> tuple[str, ast.expr] | None:
                 args=[value],
                 keywords=[],
             )
-        ) if not isinstance(value, ast.Starred):
-            return name, value
-        case ast.AugAssign(
-            target=ast.Name(id=name), op=ast.Add(), value=ast.List(elts=[value])
-        ) if not isinstance(value, ast.Starred):
-            return name, value
-        case ast.Assign(
-            targets=[ast.Name(id=name)],
-            value=ast.BinOp(left=ast.Name(id=left), op=ast.Add(), right=ast.List(elts=[value])),
-        ) if name == left and not isinstance(value, ast.Starred):
-            return name, value
+        ):
+            pass
+        case ast.AugAssign(target=ast.Name(id=name), op=ast.Add(), value=added):
+            if not isinstance(added, ast.List | ast.Tuple) or len(added.elts) != 1:
+                return None
+            value = added.elts[0]
+        case ast.Assign(targets=[ast.Name(id=name)], value=made):
+            items = together(made)
+            if len(items) != 2 or _spread_name(items[0]) != name:
+                return None
+            value = items[1]
+        case _:
+            return None
+    return None if isinstance(value, ast.Starred) else (name, value)
+
+
+def together(made: ast.expr) -> list[ast.expr]:
+    """The items of a display, or of the sum of a name and a display: `ys + [y]` is `[*ys, y]`.
+
+    Empty for anything else.
+    """
+    match made:
+        case ast.List(elts=items) | ast.Tuple(elts=items):
+            return items
+        case ast.BinOp(
+            left=ast.Name() as name, op=ast.Add(), right=ast.List() | ast.Tuple() as added
+        ):
+            return [ast.Starred(name), *added.elts]
+        case ast.BinOp(
+            left=ast.List() | ast.Tuple() as added, op=ast.Add(), right=ast.Name() as name
+        ):
+            return [*added.elts, ast.Starred(name)]
+    return []
+
+
+def _spread_name(item: ast.expr) -> str | None:
+    """The name in `*name`."""
+    match item:
+        case ast.Starred(value=ast.Name(id=name)):
+            return name
     return None
+
+
+def keeps_kind(statement: ast.stmt, kind: str) -> bool:
+    """Whether what grows by a statement is of a kind, "list" or "tuple", before and behind it."""
+    match statement:
+        case ast.AugAssign(value=ast.Tuple()):
+            return True  # a list takes it, too
+        case ast.Assign(value=ast.BinOp(left=left, right=right)):
+            return kind == (_KINDS.get(type(left)) or _KINDS.get(type(right)))
+        case ast.Assign(value=made):
+            return kind == _KINDS.get(type(made))
+    return kind == "list"
+
+
+_KINDS: dict[type[ast.expr], str] = {ast.List: "list", ast.Tuple: "tuple"}
 
 
 def appends_to(statement: ast.stmt, name: str) -> bool:
@@ -99,7 +150,8 @@ def find_lists(loop: ast.For, context: FunctionContext) -> tuple[list[FilledList
     refusals: list[Refusal] = []
     for name, steps in growth.items():
         definition = _definition(name, loop, context)
-        if definition is None:
+        kind = _kind(definition, name) if definition is not None else ""
+        if definition is None or not all(keeps_kind(s, kind) for s, _ in steps):
             continue  # not a list of ours: the effects say what that means
         reads = _other_mentions(name, loop, [s for s, _ in steps])
         if reads:
@@ -152,13 +204,13 @@ def _filled(
     start = block.index(definition)
     between = block[start + 1 : block.index(loop)]
     value = given_value(definition, name)
-    empty = isinstance(value, ast.List) and not value.elts
+    empty = isinstance(value, ast.List | ast.Tuple) and not value.elts
     touched = any(name in names_in(s) for s in between)
     inside = set(walk(loop)) | set(walk(definition))
     grown = [s for s in between if _grows(s, name)]
     plain = len(definition.targets) == 1
     looking = [s for s in between if _looks_at_items(s, name)]
-    items = isinstance(value, ast.List) and bool(value.elts)
+    items = isinstance(value, ast.List | ast.Tuple) and bool(value.elts)
     own = all(s in grown or s in looking for s in between if name in names_in(s))
     seeded = plain and own and (bool(grown) or items)
     if seeded:
@@ -173,6 +225,7 @@ def _filled(
     uses.sort(key=lambda n: (n.lineno, n.col_offset))
     return FilledList(
         name,
+        _kind(definition, name),
         definition,
         tuple(s for s, _ in steps),
         tuple(v for _, v in steps),
@@ -255,7 +308,7 @@ def _definition(name: str, loop: ast.For, context: FunctionContext) -> ast.Assig
         if isinstance(statement, ast.Assign):
             value = given_value(statement, name)
             if value is not None:
-                return statement if _is_list(value) else None
+                return statement if _kind(statement, name) else None
         rebound = any(
             isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store)
             for n in walk(statement)
@@ -288,15 +341,16 @@ def cuts(statement: ast.AST | None, name: str) -> bool:
     return False
 
 
-def _is_list(value: ast.expr) -> bool:
-    match value:
-        case ast.List() | ast.ListComp():
-            return True
-        case ast.Call(func=ast.Name(id="list"), args=[]):
-            return True
-        case ast.BinOp(left=ast.List(), op=ast.Mult()):
-            return True
-    return False
+def _kind(definition: ast.Assign, name: str) -> str:
+    """Whether an assignment gives a name a list or a tuple: "" for neither."""
+    match given_value(definition, name):
+        case ast.List() | ast.ListComp() | ast.BinOp(left=ast.List(), op=ast.Mult()):
+            return "list"
+        case ast.Tuple():
+            return "tuple"
+        case ast.Call(func=ast.Name(id="list" | "tuple" as kind), args=[]):
+            return kind
+    return ""
 
 
 def _other_mentions(name: str, loop: ast.For, growth: list[ast.stmt]) -> list[ast.Name]:

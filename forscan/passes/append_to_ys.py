@@ -47,17 +47,25 @@ def _one_list(draft: Draft, filled: FilledList) -> Draft:
     if after.as_array:
         edits = after.edits
         rest = (*after.after, *_as_array(draft, filled, ordered))
-    elif filled.fresh:
-        items = (
-            f"[] if {result} is None else list({ordered})"
-            if filled.may_miss
-            else f"list({ordered})"
-        )
-        rest = (f"{filled.name} = {items}",)
     else:
-        rest = (f"{filled.name}.extend({ordered})",)
+        rest = (_as_items(draft, filled, result, after.tuples),)
     loop = replace(draft.loop, after=draft.loop.after + rest)
     return replace(draft, loop=loop, edits=(*draft.edits, *edits))
+
+
+def _as_items(draft: Draft, filled: FilledList, result: str, tuples: bool) -> str:
+    """The statement that makes a list of the outputs again, or lets one grow by them."""
+    name, kind = filled.name, filled.kind
+    items = f"zip(*{result})" if tuples else _in_order(draft, result)
+    whole = f"{kind}({items})"
+    if tuples and draft.loop.reverse:
+        items = whole = f"{whole}[::-1]"
+    if filled.may_miss:
+        nothing = "[]" if kind == "list" else "()"
+        whole = f"{nothing} if {result} is None else {whole}"
+    if filled.fresh:
+        return f"{name} = {whole}"
+    return f"{name}.extend({items})" if kind == "list" else f"{name} += {whole}"
 
 
 def _checked_uses(draft: Draft, filled: FilledList) -> ListUses:
@@ -135,7 +143,10 @@ def _continues(draft: Draft, filled: FilledList) -> bool:
     carries = carries_of(draft.statement, draft.state, draft.context)
     seeds = given_value(filled.definition, filled.name)
     names = {v.id if isinstance(v, ast.Name) else "" for v in filled.values}
-    if not isinstance(seeds, ast.List) or not names <= {*carries.carried} - carries.numbers:
+    if (
+        not isinstance(seeds, ast.List | ast.Tuple)
+        or not names <= {*carries.carried} - carries.numbers
+    ):
         return False
     starts = (carries.start(name) for name in names)
     shown = {ast.unparse(start) for start in starts if start is not None} | names

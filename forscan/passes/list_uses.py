@@ -65,7 +65,7 @@ class ListUses:
         mixed = self.tree and bool(self.plain)  # a tree of stacks has no length and no items
         counted = self.counted and not (proven or self.stacked)
         self.as_array = whole and behind and all(fine) and not (mixed or counted)
-        if not self.as_array and not proven:
+        if not (self.as_array or proven or self.tuples):
             raise Refused(
                 refuse(
                     "FSC202",
@@ -114,6 +114,18 @@ class ListUses:
     def array_items(self) -> bool:
         value = self.filled.values[0]
         return is_array_expression(value, self.draft.statement.body, self.context)
+
+    @property
+    def tuples(self) -> bool:
+        """Whether the items surely are tuples of arrays: `zip(*ys)` makes them of the stacks."""
+        body = self.draft.statement.body
+        return all(
+            isinstance(v, ast.Tuple)
+            and v.elts != []
+            and all(is_array_expression(e, body, self.context) for e in v.elts)
+            and not self.numbers(v.elts)
+            for v in self.filled.values
+        )
 
     def numbers(self, items: Sequence[ast.expr]) -> bool:
         """Whether some of what is appended are Python numbers, or made of nothing else."""

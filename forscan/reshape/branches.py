@@ -128,12 +128,25 @@ class _Body:
         """One of two values of a name."""
         if _is_of_two_types([expression(first), expression(second)]):
             raise _NoBranch
-        if not self.starts_as_number(name):
+        return self.choice(test, first, second, settled=not self.starts_as_number(name))
+
+    def choice(self, test: str, first: str, second: str, *, settled: bool = True) -> str:
+        """One of two values, as Python chooses.
+
+        Args:
+          settled: whether the result has one type, whichever it is.
+        """
+        # `lax.cond` would be weakly typed where one of its branches is a number, and keep the
+        # type of a number that the scan's start has.
+        sides = [expression(first), expression(second)]
+        beside_number = len({self.loop.carries.is_weak(side) for side in sides}) == 2
+        if settled and not beside_number:
             return f"{self.lax}.cond({test}, lambda: {first}, lambda: {second})"
-        # `lax.cond` would keep the type of the number, as the scan's start has it.
-        if not _is_tame(first) or not _is_tame(second):
-            raise _NoBranch
-        return f"{self.jnp}.where({test}, {first}, {second})"
+        if _is_tame(first) and _is_tame(second):
+            return f"{self.jnp}.where({test}, {first}, {second})"
+        if settled and not self.loop.context.module.names_half_precision:
+            return f"{self.lax}.cond({test}, lambda: {first}, lambda: {second})"
+        raise _NoBranch
 
     def starts_as_number(self, name: str) -> bool:
         """Whether state is a Python number before the loop, whose type is not settled."""
@@ -240,8 +253,7 @@ class _Body:
         if any(isinstance(n, ast.NamedExpr) for n in walk(node)):
             raise _NoBranch  # a lambda would keep the name to itself
         first, second = (self.conditional(code, n, done) for n in (node.body, node.orelse))
-        test = one_line(code, node.test)
-        return f"{self.lax}.cond({test}, lambda: {first}, lambda: {second})"
+        return self.choice(one_line(code, node.test), first, second)
 
 
 _OPERATORS = {

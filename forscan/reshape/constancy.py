@@ -1,4 +1,4 @@
-"""What Python knows in the first iteration of a loop, and in all the others.
+"""What Python knows in some iterations of a loop: in the first one, or in all the others.
 
 A test such as `i == 0`, `h is None` or `first` is decided by Python in each iteration of
 a `for`. Where all iterations but the first decide alike, that one can be taken out.
@@ -8,41 +8,30 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, field
-from enum import Enum
 
 from forscan.analyse.trip_count import Extent, extent
 from forscan.find.context import FunctionContext
 
 
-class Part(Enum):
-    """Which iterations are meant."""
-
-    FIRST = "first"
-    REST = "all but the first"
-
-
 @dataclass(frozen=True)
 class Knowledge:
-    """What is known of the names of a loop in one part of it.
+    """What is known of the names of a loop in some iterations.
 
     Attributes:
-      part: which iterations.
-      index: the induction variable, if there is one, counting up by one.
-      start, stop: its bounds as normal forms; the stop is not reached.
-      constants: names of Python state and their values in this part.
-      not_none: names that are surely not None in this part.
+      index: the induction variable, if there is one.
+      bounds: the least and the greatest index, as normal forms.
+      constants: names of Python state and their values.
+      not_none: names that are surely not None.
     """
 
-    part: Part
     context: FunctionContext
     index: str | None = None
-    start: Extent | None = None
-    stop: Extent | None = None
+    bounds: tuple[Extent | None, Extent | None] = (None, None)
     constants: dict[str, object] = field(default_factory=dict)
     not_none: frozenset[str] = frozenset()
 
     def truth(self, test: ast.expr) -> bool | None:
-        """Whether a test holds in all iterations of the part, None where not known."""
+        """Whether a test holds in all of the iterations, None where not known."""
         match test:
             case ast.UnaryOp(op=ast.Not(), operand=operand):
                 inner = self.truth(operand)
@@ -86,14 +75,14 @@ class Knowledge:
         return None
 
     def against(self, op: ast.cmpop, value: Extent) -> bool | None:
-        """The index compared with a number, in all iterations of the part."""
+        """The index compared with a number, in all of the iterations."""
         low, high = (
             (
                 bound.constant - value.constant
                 if bound is not None and bound.base == value.base
                 else None
             )
-            for bound in self.bounds()
+            for bound in self.bounds
         )
         below, above = high is not None and high < 0, low is not None and low > 0
         most, least = high is not None and high <= 0, low is not None and low >= 0
@@ -111,13 +100,6 @@ class Knowledge:
             case ast.GtE():
                 return True if least else False if below else None
         return None
-
-    def bounds(self) -> tuple[Extent | None, Extent | None]:
-        """The lowest and the highest index of the part."""
-        if self.part is Part.FIRST:
-            return self.start, self.start
-        lowest = self.start + 1 if self.start is not None else None
-        return lowest, self.stop + -1 if self.stop is not None else None
 
 
 _MIRRORED = {

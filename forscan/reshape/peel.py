@@ -7,13 +7,14 @@ state. Behind it the loop runs from the second iteration on.
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
-from forscan.analyse.arrays import is_array
 from forscan.analyse.kinds import NOTHING, UNKNOWN, kind_of
-from forscan.analyse.trip_count import Extent, add, extent, leading, literal_int
+from forscan.analyse.trip_count import add, extent, leading, literal_int
 from forscan.model import Refusal
-from forscan.reshape.constancy import Knowledge, Part
+from forscan.reshape.constancy import Knowledge
+from forscan.reshape.first_and_rest import Apart, first_and_rest
 from forscan.reshape.site import LoopText, Reshaped
 from forscan.reshape.specialise import Specialised
 from forscan.syntax.code import Code, ends_with_statement, expression, indent, one_line
@@ -25,35 +26,13 @@ from forscan.syntax.walk import walk_all
 _CURED = {"FSC402", "FSC404", "FSC406", "FSC408", "FSC412"}
 
 
-@dataclass(frozen=True)
-class _Space:
-    """The iteration space, first and rest apart.
-
-    Attributes:
-      index: the name and the first value of the induction variable.
-      first: statements that bind the other targets in the first iteration.
-      rest: the header of the loop over the others.
-      start, stop: the bounds of the index as normal forms.
-      trips: the trip count as a normal form.
-      count: Python for the trip count.
-    """
-
-    index: tuple[str, str] | None
-    first: tuple[str, ...]
-    rest: str
-    start: Extent | None
-    stop: Extent | None
-    trips: Extent | None
-    count: str | None
-
-
 def peel_first(loop: LoopText, reasons: list[Refusal]) -> Reshaped | None:
     """The loop with its first iteration in front, where that may remove the reasons."""
     if not {r.code for r in reasons} <= _CURED or loop.node.orelse or loop.changes_its_range:
         return None
     if any(isinstance(n, ast.Continue) for n in walk_all(loop.node.body)):
         return None  # outside of the loop it means nothing
-    space = _Reader(loop).space()
+    space = first_and_rest(loop)
     if space is None or (space.index and space.index[0] in in_body(loop.node).binds):
         return None
     halves = _halves(loop, space, reasons)
@@ -67,8 +46,9 @@ def peel_first(loop: LoopText, reasons: list[Refusal]) -> Reshaped | None:
     above = source.text[: source.start(loop.node)]
     if before.startswith("def ") and ends_with_statement(above[: above.rfind("\n") + 1]):
         before = f"\n{before}"
-    text = f"{before}\n{space.rest}\n{indent(body.text if body.statements else 'pass', loop.context.unit)}"
-    text += last
+    header = f"for {one_line(source, loop.node.target)} in {space.rest}:"
+    rest = indent(body.text.rstrip() if body.statements else "pass", loop.context.unit)
+    text = f"{before}\n{header}\n{rest}{last}"
     start = len(before) + 1
     if _needs_guard(loop, space, head):
         unit = loop.context.unit
@@ -79,7 +59,7 @@ def peel_first(loop: LoopText, reasons: list[Refusal]) -> Reshaped | None:
     return replace(loop.replaced(text, start), peeled=True)
 
 
-def _halves(loop: LoopText, space: _Space, reasons: list[Refusal]) -> tuple[Code, Code] | None:
+def _halves(loop: LoopText, space: Apart, reasons: list[Refusal]) -> tuple[Code, Code] | None:
     """The first iteration and the body of the others, each with what is known there.
 
     None where that does not help, or where something would be lost.
@@ -87,8 +67,8 @@ def _halves(loop: LoopText, space: _Space, reasons: list[Refusal]) -> tuple[Code
     trips = space.trips.number if space.trips is not None else None
     if trips is not None and trips < 2:
         return None  # nothing would be left for a loop
-    first = Specialised(loop.body, _knowledge(loop, space, Part.FIRST))
-    later = _knowledge(loop, space, Part.REST)
+    first = Specialised(loop.body, _in_first(loop, space))
+    later = _in_others(loop, space)
     if not all(_surely_binds(first.code.statements, name) for name in later.not_none):
         return None
     rest = Specialised(loop.body, later)
@@ -96,14 +76,14 @@ def _halves(loop: LoopText, space: _Space, reasons: list[Refusal]) -> tuple[Code
         return None
     head = first.code
     if space.index is not None:
-        head = _with_literal(head, *space.index)
+        head = _with_value(head, *space.index)
     body = _without_flags(loop, rest.code, set(later.constants))
     if not set(loop.body.comments()) <= {*head.comments(), *body.comments()}:
         return None  # in a branch that no iteration takes
     return head, body
 
 
-def _last_index(loop: LoopText, space: _Space) -> str | None:
+def _last_index(loop: LoopText, space: Apart) -> str | None:
     """Binds the index behind the loop, where the rest may make no iteration that does.
 
     None where nothing says what it is then.
@@ -117,38 +97,41 @@ def _last_index(loop: LoopText, space: _Space) -> str | None:
     return None
 
 
-def _knowledge(loop: LoopText, space: _Space, part: Part) -> Knowledge:
-    constants, not_none = _constants(loop, part)
-    return Knowledge(
-        part,
-        loop.context,
-        space.index[0] if space.index else None,
-        space.start,
-        space.stop,
-        constants,
-        not_none,
-    )
+def _in_first(loop: LoopText, space: Apart) -> Knowledge:
+    """What is known in the first iteration: the values that state starts from."""
+    starts: dict[str, object] = {n: s.value for n, s in _constant_starts(loop).items()}
+    bounds = space.lowest, space.lowest
+    return Knowledge(loop.context, _index(space), bounds, starts)
 
 
-def _constants(loop: LoopText, part: Part) -> tuple[dict[str, object], frozenset[str]]:
-    """State that Python knows: flags, and None until the first iteration."""
-    constants: dict[str, object] = {}
+def _in_others(loop: LoopText, space: Apart) -> Knowledge:
+    """What is known behind it: flags that every iteration sets, and what is None no longer."""
+    flags: dict[str, object] = {}
     not_none: set[str] = set()
-    for name in loop.state.carried:
-        start, updates = loop.carries.start(name), loop.carries.updates(name)
-        if not isinstance(start, ast.Constant) or (
-            isinstance(start.value, int | float) and (not isinstance(start.value, bool))
-        ):
-            continue
-        if part is Part.FIRST:
-            constants[name] = start.value
-        elif all(isinstance(u, ast.Constant) for u in updates) and _every_time(loop, name):
+    for name, start in _constant_starts(loop).items():
+        updates = loop.carries.updates(name)
+        if all(isinstance(u, ast.Constant) for u in updates) and _every_time(loop, name):
             values = {u.value for u in updates if isinstance(u, ast.Constant)}
             if len(values) == 1:
-                constants[name] = values.pop()
+                flags[name] = values.pop()
         elif start.value is None and all(_is_something(loop, u) for u in updates):
             not_none.add(name)
-    return constants, frozenset(not_none)
+    return Knowledge(loop.context, _index(space), space.others, flags, frozenset(not_none))
+
+
+def _index(space: Apart) -> str | None:
+    return space.index[0] if space.index else None
+
+
+def _constant_starts(loop: LoopText) -> dict[str, ast.Constant]:
+    """State that Python knows at first: flags, and None."""
+    starts = {name: loop.carries.start(name) for name in loop.state.carried}
+    return {
+        name: start
+        for name, start in starts.items()
+        if isinstance(start, ast.Constant)
+        and (isinstance(start.value, bool) or not isinstance(start.value, int | float))
+    }
 
 
 def _every_time(loop: LoopText, name: str) -> bool:
@@ -190,158 +173,54 @@ def _without_flags(loop: LoopText, code: Code, flags: set[str]) -> Code:
     return code.edited(edits)
 
 
-def _with_literal(code: Code, name: str, value: str) -> Code:
+def _with_value(code: Code, name: str, value: str) -> Code:
     """The code for one index; sums with literals are computed."""
-    number = literal_int(expression(value))
+    plain = ast.unparse(expression(value))
     edits: list[Edit] = []
-    if number is not None:
-        for node in walk_all(code.statements):
-            if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
-                found = extent(node, None)
-                if found.base == name:
-                    edits.append(code.replace(node, str(found.constant + number)))
-        edits = [
-            e
-            for e in edits
-            if not any(o != e and o.start <= e.start and e.end <= o.end for o in edits)
-        ]
-    return Code(renamed(code.edited(edits).text, {name: value}))
+    for node in walk_all(code.statements):
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
+            found = extent(node, None)
+            if found.base == name:
+                edits.append(code.replace(node, add(plain, found.constant)))
+        elif isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Name):
+            if node.slice.id == name:
+                edits.append(code.replace(node.slice, plain))
+    outer = [
+        e for e in edits if not any(o != e and o.start <= e.start and e.end <= o.end for o in edits)
+    ]
+    return Code(renamed(code.edited(outer).text, {name: value}))
 
 
-def _needs_guard(loop: LoopText, space: _Space, head: Code) -> bool:
+def _needs_guard(loop: LoopText, space: Apart, head: Code) -> bool:
     """Whether there may be no first iteration, and nothing would raise then."""
     trips = space.trips
     if trips is None or space.count is None:
         return False  # taking the first item of nothing raises
     if not trips.base:
         return trips.constant < 1
-    for node in walk_all(head.statements):
-        if isinstance(node, ast.Subscript) and literal_int(node.slice) is not None:
+    index = space.index[1].strip("()") if space.index else None
+    for node in _sure_parts(head.statements):
+        if isinstance(node, ast.Subscript) and (
+            literal_int(node.slice) is not None or ast.unparse(node.slice) == index
+        ):
             rows = leading(node.value, loop.context)
             if rows.base == trips.base and rows.constant <= trips.constant:
                 return False  # taking an item of nothing raises
     return True
 
 
-class _Reader:
-    """Takes a header apart; None for what it does not know."""
-
-    def __init__(self, loop: LoopText) -> None:
-        self.loop = loop
-        self.context = loop.context
-
-    def text(self, node: ast.expr) -> str:
-        return one_line(self.context.source, node)
-
-    def space(self) -> _Space | None:
-        target, iterable = self.loop.node.target, self.loop.node.iter
-        if isinstance(iterable, ast.Call):
-            path = self.context.resolve(iterable.func)
-            if path == "range":
-                return self.range(target, iterable)
-            if path == "enumerate":
-                return self.enumerate(target, iterable)
-            if path == "zip":
-                return self.zip(target, iterable)
-        sliced = self.sliced(target, iterable)
-        if sliced is None:
-            return None
-        first, rest = sliced
-        header = f"for {self.text(target)} in {rest}:"
-        return _Space(None, (first,), header, None, None, None, None)
-
-    def range(self, target: ast.expr, call: ast.Call) -> _Space | None:
-        if not isinstance(target, ast.Name) or call.keywords or not call.args:
-            return None
-        if len(call.args) == 3:
-            return self.steps(target, call)
-        start = call.args[0] if len(call.args) == 2 else ast.Constant(0)
-        stop = call.args[-1]
-        first = ast.unparse(start)
-        if literal_int(start) is None:
-            return None
-        bounds = extent(start, self.context), extent(stop, self.context)
-        header = f"for {target.id} in range({add(first, 1)}, {self.text(stop)}):"
-        trips = bounds[1] + -bounds[0].constant
-        count = add(self.text(stop), -(literal_int(start) or 0))
-        return _Space((target.id, first), (), header, *bounds, trips, count)
-
-    def steps(self, target: ast.Name, call: ast.Call) -> _Space | None:
-        """`range(start, stop, step)`; what is known of the first index does not hold for it."""
-        first, stop, step = (self.text(a) for a in call.args)
-        number = literal_int(call.args[2])
-        if not number:
-            return None
-        rest = f"range({add(first, number)}, {stop}, {step})"
-        header = f"for {target.id} in {rest}:"
-        index = first if first.isidentifier() or first.isdigit() else f"({first})"
-        count = f"len(range({first}, {stop}, {step}))"
-        return _Space((target.id, index), (), header, None, None, Extent(count, 0), count)
-
-    def enumerate(self, target: ast.expr, call: ast.Call) -> _Space | None:
-        if not isinstance(target, ast.Tuple) or len(target.elts) != 2 or call.keywords:
-            return None
-        index, item = target.elts
-        first = ast.unparse(call.args[1]) if len(call.args) > 1 else "0"
-        number = literal_int(expression(first))
-        sliced = self.sliced(item, call.args[0])
-        if sliced is None or number is None or not isinstance(index, ast.Name):
-            return None
-        bind, rest = sliced
-        header = f"for {self.text(target)} in enumerate({rest}, {number + 1}):"
-        start = Extent("", number)
-        stop = leading(call.args[0], self.context) + number
-        return _Space((index.id, first), (bind,), header, start, stop, None, None)
-
-    def zip(self, target: ast.expr, call: ast.Call) -> _Space | None:
-        if not isinstance(target, ast.Tuple) or call.keywords:
-            return None
-        if len(target.elts) != len(call.args):
-            return None
-        found = [self.sliced(t, a) for t, a in zip(target.elts, call.args, strict=True)]
-        parts = [f for f in found if f is not None]
-        if len(parts) != len(found):
-            return None
-        rest = ", ".join(r for _, r in parts)
-        header = f"for {self.text(target)} in zip({rest}):"
-        return _Space(None, tuple(b for b, _ in parts), header, None, None, None, None)
-
-    def sliced(self, target: ast.expr, source: ast.expr) -> tuple[str, str] | None:
-        """The statement that takes the first item, and what is left to iterate."""
-        name = self.text(target)
-        text = self.text(source)
-        match source:
-            case ast.Tuple(elts=[first, *_]) | ast.List(elts=[first, *_]):
-                if any(isinstance(e, ast.Starred) for e in source.elts):
-                    return None
-                left, right = text[0], text[-1]
-                if left not in "([":
-                    return None
-                rest = [self.text(e) for e in source.elts[1:]]
-                comma = "," * (len(rest) == 1 and left == "(")
-                return f"{name} = {self.text(first)}", f"{left}{', '.join(rest)}{comma}{right}"
-            case ast.Name() | ast.Attribute():
-                return f"{name} = {text}[0]", f"{text}[1:]"
-            case ast.Subscript(value=base, slice=ast.Slice() as cut):
-                return self.cut(name, base, cut)
-            case ast.Call() if is_array(source, self.context):
-                rows = self.context.fresh.name("rows", f"{name}_rows")
-                return f"{rows} = {text}\n{name} = {rows}[0]", f"{rows}[1:]"
-        return None
-
-    def cut(self, name: str, base: ast.expr, cut: ast.Slice) -> tuple[str, str] | None:
-        """The same for a slice of something."""
-        whole = self.text(base)
-        first = literal_int(cut.lower) if cut.lower is not None else 0
-        step = literal_int(cut.step) if cut.step is not None else 1
-        if step == -1 and cut.lower is cut.upper is None:
-            return f"{name} = {whole}[-1]", f"{whole}[:-1][::-1]"
-        if first is None or first < 0 or step is None or step < 1:
-            return None
-        stop = self.text(cut.upper) if cut.upper is not None else ""
-        rows = leading(base, self.context)
-        # Only of nothing does taking an item raise: behind the end it is the last.
-        surely = not stop and (first == 0 or (not rows.base and rows.constant > first))
-        item = f"{whole}[{first}]" if surely else f"{whole}[{first or ''}:{stop}][0]"
-        by = f":{step}" if step > 1 else ""
-        return f"{name} = {item}", f"{whole}[{first + step}:{stop}{by}]"
+def _sure_parts(statements: Iterable[ast.AST]) -> Iterator[ast.AST]:
+    """What running some code evaluates for sure, whatever it finds."""
+    for node in statements:
+        yield node
+        match node:
+            case ast.If(test=part) | ast.IfExp(test=part) | ast.For(iter=part):
+                yield from _sure_parts([part])
+            case ast.BoolOp(values=[part, *_]):
+                yield from _sure_parts([part])
+            case ast.Lambda() | ast.FunctionDef() | ast.ClassDef() | ast.While() | ast.Try():
+                pass
+            case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
+                pass
+            case _:
+                yield from _sure_parts(ast.iter_child_nodes(node))

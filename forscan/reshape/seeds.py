@@ -13,7 +13,7 @@ from forscan.analyse.carry_shapes import ELEMENTWISE
 from forscan.model import Refusal
 from forscan.reshape.site import LoopText, Reshaped
 from forscan.syntax.code import indent, one_line
-from forscan.syntax.names import binds, in_body, names_in
+from forscan.syntax.names import binds, in_body, names_in, target_names
 
 
 def seeds_to_shape(loop: LoopText, reasons: list[Refusal]) -> Reshaped | None:
@@ -59,37 +59,71 @@ def _shapes(loop: LoopText, node: ast.expr, name: str) -> Iterator[str]:  # noqa
       _Unknown: it is no plain combination of arrays from before the loop.
     """
     jnp = loop.context.module.spelling(loop.node).jnp
-    iterable, target = loop.node.iter, loop.node.target
     match node:
         case ast.Constant(value=int() | float()):
             return
         case ast.Name(id=found) if found in (name, loop.index):
             return
-        case ast.Name(id=found) if isinstance(target, ast.Name) and found == target.id:
-            if isinstance(iterable, ast.Subscript) and isinstance(iterable.slice, ast.Slice):
-                iterable = iterable.value  # whose rows these are
-            if not isinstance(iterable, ast.Name | ast.Attribute):
+        case ast.Name(id=found) if found in target_names(loop.node.target):
+            source = _iterated(loop, found, loop.node.target, loop.node.iter)
+            if source is None:
                 raise _Unknown
-            yield f"{one_line(loop.context.source, iterable)}.shape[1:]"
+            yield f"{one_line(loop.context.source, source)}.shape[1:]"
         case ast.Subscript(value=ast.Name(id=found), slice=index) if (
-            found in loop.context.parameters and found not in in_body(loop.node).binds
+            found not in in_body(loop.node).binds
         ):
             if isinstance(index, ast.Tuple | ast.Slice) or names_in(index) != {loop.index}:
                 raise _Unknown
             yield f"{jnp}.shape({found})[1:]"
-        case ast.Name(id=found) if found in loop.context.parameters:
-            if found in in_body(loop.node).binds:
-                raise _Unknown
+        case ast.Name(id=found) if found in in_body(loop.node).binds:
+            yield from _shapes(loop, _made_of(loop, found), name)
+        case ast.Name(id=found):
             yield f"{jnp}.shape({found})"
         case ast.BinOp(left=left, op=op, right=right) if not isinstance(op, ast.MatMult):
             yield from _shapes(loop, left, name)
             yield from _shapes(loop, right, name)
         case ast.UnaryOp(op=ast.USub(), operand=operand):
             yield from _shapes(loop, operand, name)
-        case ast.Call(func=function, args=[argument], keywords=[]):
+        case ast.Call(func=function, args=[_, *_] as arguments, keywords=[]):
             path = loop.context.resolve(function) or ""
             if path.removeprefix("jax.numpy.") not in ELEMENTWISE or path in ELEMENTWISE:
                 raise _Unknown
-            yield from _shapes(loop, argument, name)
+            for argument in arguments:
+                yield from _shapes(loop, argument, name)
         case _:
             raise _Unknown
+
+
+def _made_of(loop: LoopText, name: str) -> ast.expr:
+    """The value of a name that an iteration makes once, for itself.
+
+    Raises:
+      _Unknown: it does not.
+    """
+    made = [s for s in loop.node.body if name in binds(s)]
+    match made:
+        case [ast.Assign(targets=[ast.Name()], value=value)] if name not in loop.state.carried:
+            return value
+    raise _Unknown
+
+
+def _iterated(
+    loop: LoopText, name: str, target: ast.expr, iterable: ast.expr
+) -> ast.Name | ast.Attribute | None:
+    """The array of which a target of the loop is a row, where it has a name."""
+    match iterable:
+        case ast.Name() | ast.Attribute() if isinstance(target, ast.Name) and target.id == name:
+            return iterable
+        case ast.Subscript(value=whole, slice=ast.Slice()):  # whose rows these are
+            return _iterated(loop, name, target, whole)
+        case ast.Call(func=function, args=[_, *_] as parts, keywords=[]):
+            path = loop.context.resolve(function)
+            if path == "reversed":
+                return _iterated(loop, name, target, parts[0])
+            if not isinstance(target, ast.Tuple) or path not in ("enumerate", "zip"):
+                return None
+            targets = target.elts[1:] if path == "enumerate" else target.elts
+            for item, part in zip(targets, parts, strict=False):
+                if name in target_names(item):
+                    return _iterated(loop, name, item, part)
+    return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from forscan.analyse.lists import appends_to
+from forscan.analyse.lists import appends_to, keeps_kind, together
 from forscan.model import Refusal
 from forscan.reshape.site import LoopText, Reshaped
 from forscan.syntax.code import Code, indent
@@ -20,7 +20,8 @@ def spread_appends(loop: LoopText, reasons: list[Refusal]) -> Reshaped | None:
     """
     if loop.node.orelse:
         return None
-    body, edits, turned = loop.body, [], []
+    body, edits = loop.body, list[Edit]()
+    turned: dict[str, str] = {}
     for statement in body.statements:
         several, front = _several(statement), _at_front(statement)
         if several is not None:
@@ -29,14 +30,19 @@ def spread_appends(loop: LoopText, reasons: list[Refusal]) -> Reshaped | None:
             edits.append(_replaced(body, statement, lines))
         elif front is not None:
             name, item = front
-            if not _is_empty(loop, name) or _grown(body, name) or name in turned:
+            empty = _empty(loop, name)
+            if empty is None or _grown(body, name) or name in turned:
                 return None
-            edits.append(_replaced(body, statement, [f"{name}.append({body.segment(item)})"]))
-            turned.append(name)
+            text, is_list = body.segment(item), isinstance(empty, ast.List)
+            if not keeps_kind(statement, "list" if is_list else "tuple"):
+                return None
+            line = f"{name}.append({text})" if is_list else f"{name} += ({text},)"
+            edits.append(_replaced(body, statement, [line]))
+            turned[name] = f"{name}.reverse()" if is_list else f"{name} = {name}[::-1]"
     if not edits:
         return None
     text = f"{loop.header}\n{indent(body.edited(edits).text, loop.context.unit)}"
-    return loop.replaced("\n".join([text, *(f"{name}.reverse()" for name in turned)]), 0)
+    return loop.replaced("\n".join([text, *turned.values()]), 0)
 
 
 def _replaced(body: Code, statement: ast.stmt, lines: list[str]) -> Edit:
@@ -65,7 +71,7 @@ def _several(statement: ast.stmt) -> tuple[str, list[ast.expr]] | None:
 
 
 def _at_front(statement: ast.stmt) -> tuple[str, ast.expr] | None:
-    """The list and the item of `out.insert(0, v)`."""
+    """The list and the item of `out.insert(0, v)`, `out = [v] + out`, `out = (v, *out)`."""
     match statement:
         case ast.Expr(
             value=ast.Call(
@@ -73,14 +79,26 @@ def _at_front(statement: ast.stmt) -> tuple[str, ast.expr] | None:
                 args=[ast.Constant(value=0), item],
                 keywords=[],
             )
-        ) if name not in names_in(item):
-            return name, item
+        ):
+            pass
+        case ast.Assign(targets=[ast.Name(id=name)], value=made):
+            match together(made):
+                case [item, ast.Starred(value=ast.Name(id=other))] if other == name:
+                    pass
+                case _:
+                    return None
+        case _:
+            return None
+    plain = not isinstance(item, ast.Starred) and name not in names_in(item)
+    return (name, item) if plain else None
+
+
+def _empty(loop: LoopText, name: str) -> ast.List | ast.Tuple | None:
+    """What a list starts from, where that has no items."""
+    match loop.carries.starts(name):
+        case [ast.List(elts=[]) | ast.Tuple(elts=[]) as start]:
+            return start
     return None
-
-
-def _is_empty(loop: LoopText, name: str) -> bool:
-    starts = loop.carries.starts(name)
-    return len(starts) == 1 and isinstance(starts[0], ast.List) and not starts[0].elts
 
 
 def _grown(body: Code, name: str) -> bool:

@@ -1,7 +1,7 @@
 """Notes the types of values while a call is traced.
 
-The module is loaded from a tree with probes in it: around what its loops run over, index
-and append, and at the head of each iteration. Nothing else about it changes.
+The module is loaded from a tree with probes in it: around what its loops run over, index,
+append and put into lists, and at the head of each iteration. Nothing else about it changes.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ def describe(value: Any) -> Noted:
     if isinstance(value, bool | int | float | complex):
         name = type(value).__name__
         weak = not isinstance(value, bool)
-        return {"kind": "number", "type": name, "scalar": True, "weak": weak}
+        return {"kind": "number", "type": name, "dtype": name, "shape": "[]", "weak": weak}
     if isinstance(value, np.ndarray | np.generic):
         return {"kind": "numpy", "type": _array_type(value), **_extent(value)}
     if isinstance(value, jax.Array):
@@ -157,7 +157,8 @@ def _array_type(value: Any) -> str:
 
 
 def _extent(value: Any) -> Noted:
-    return {"scalar": value.ndim == 0, "length": value.shape[0] if value.ndim else None}
+    length = value.shape[0] if value.ndim else None
+    return {"dtype": str(value.dtype), "shape": str(list(value.shape)), "length": length}
 
 
 def _sequence(value: list[Any] | tuple[Any, ...]) -> Noted:
@@ -273,6 +274,23 @@ class _Probes(ast.NodeTransformer):
         self.generic_visit(node)
         if self.depth and plain and isinstance(node.ctx, ast.Load):
             node.value = self.seen(text, node.value)
+        return node
+
+    def visit_List(self, node: ast.List) -> ast.AST:
+        return self.display(node)
+
+    def visit_Tuple(self, node: ast.Tuple) -> ast.AST:
+        return self.display(node)
+
+    def display(self, node: ast.List | ast.Tuple) -> ast.AST:
+        """What may be added to a list: `ys += [y]`, `ys.append((x, y))`."""
+        texts = [ast.unparse(e) for e in node.elts]
+        self.generic_visit(node)
+        if self.depth and isinstance(node.ctx, ast.Load):
+            node.elts = [
+                e if isinstance(e, ast.Starred | ast.Slice) else self.seen(text, e)
+                for text, e in zip(texts, node.elts, strict=True)
+            ]
         return node
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
